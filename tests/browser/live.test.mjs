@@ -90,6 +90,6 @@ test("foreign text stays text", async () => {
   await page.goto(`/ui/runs?workflow=${encodeURIComponent(hostile)}&key=${encodeURIComponent(hostile)}`);
   assert.equal(await page.locator("img[src=x]").count(), 0);
   assert.notEqual(await page.title(), "taken");
-  // That is no name of a workflow, and the answer says so.
+  // That is not the name of a workflow, and the answer says so.
   page.complaints = page.complaints.filter((complaint) => !complaint.includes("status of 400"));
 });

@@ -1,4 +1,4 @@
-// How heavy and how quick pages are, with many runs behind them.
+// How heavy and how quick pages are, when there are many runs.
 
 import { addressOf, live, PAGES } from "./story.mjs";
 import { call, delivery, leave, openPage, startBrowser, startSortie, until } from "./world.mjs";

@@ -28,7 +28,7 @@ const delivery = restate.service({
   },
 });
 
-// Requests that are accepted and wait: the first under each key never ends, the others stand behind it.
+// Requests that are accepted and wait: the first under each key never ends, the others wait for it.
 const waiting = restate.object({
   name: "waiting",
   handlers: { take: () => new Promise(() => {}) },

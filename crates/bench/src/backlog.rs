@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_yes_without_an_end_is_lost_and_an_end_without_a_request_is_surplus() {
+    fn an_acknowledged_run_without_an_end_is_lost_and_an_end_without_a_request_is_surplus() {
         let lost = |accepted, unknown, ended| {
             let account = Account::new(accepted, unknown, ended);
             (account.lost, account.surplus, account.is_whole())

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn exit_codes_tell_the_kind_through_added_context() {
+    fn exit_codes_survive_added_context() {
         let no_bench = anyhow::Error::new(client::Error::Unreachable {
             url: "http://x".to_owned(),
             cause: "refused".to_owned(),

@@ -108,7 +108,7 @@ fn refusal(error: RegionError) -> RegionRefusal {
         RegionError::Busy { .. }
         | RegionError::NotPromotable { .. }
         | RegionError::Incomplete { .. }
-        | RegionError::Behind(_)
+        | RegionError::Lagging(_)
         | RegionError::Changed
         | RegionError::Overruled { .. }
         | RegionError::LinkCarries { .. }

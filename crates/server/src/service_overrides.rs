@@ -7,7 +7,7 @@ use std::time::Duration;
 use api_types::{ServiceRequest, ServiceView};
 use engine::{Documents, StoredDocument};
 use outbound::{BreakerState, Override, ServicePool};
-use rest::SERVICES_SHELF;
+use rest::SERVICE_DOCUMENTS;
 
 /// The services of this process and the overrides that people have set for them. Cheap to clone.
 #[derive(Clone)]
@@ -42,8 +42,8 @@ impl ServiceOverrides {
     /// Applies what is stored now.
     fn apply(&self) {
         let mut applied = self.applied.lock().expect("no code panics while it holds this lock");
-        let shelves = self.documents.load();
-        let stored: BTreeMap<&str, &StoredDocument> = shelves.all(SERVICES_SHELF).collect();
+        let documents = self.documents.load();
+        let stored: BTreeMap<&str, &StoredDocument> = documents.all(SERVICE_DOCUMENTS).collect();
         applied.retain(|service, _| {
             let still = stored.contains_key(service.as_str());
             if !still {

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn all_who_wait_are_told() {
+    async fn every_waiting_caller_is_notified() {
         let committer = Committer::start("test", Arc::new(tempfile::tempfile().unwrap())).unwrap();
         let waiting = (1..=100).map(|seq| committer.through(seq));
         let mut told = 0;

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn behind_the_end_there_are_zeros() {
+    fn reads_past_the_end_return_zeros() {
         let mut input = Input::new(&[1, 2, 3]);
         assert_eq!((input.u16(), input.u32(), input.u8()), (0x201, 3, 0));
         assert!(input.is_empty());

@@ -26,7 +26,7 @@ impl Book {
         match event {
             Event::Fired(fired) => {
                 if let Some(job) = self.jobs.get_mut(&fired.job) {
-                    job.standing = fired.standing.clone();
+                    job.progress = fired.progress.clone();
                 }
                 self.live.insert(fired.request.id.clone(), fired.request.key.clone());
             }
@@ -43,9 +43,9 @@ impl Book {
             JobFact::Put(job) => {
                 self.jobs.insert(job.definition.at.clone(), (**job).clone());
             }
-            JobFact::Stands { job, standing } => {
+            JobFact::Progressed { job, progress } => {
                 if let Some(job) = self.jobs.get_mut(job) {
-                    job.standing = standing.clone();
+                    job.progress = progress.clone();
                 }
             }
             JobFact::Deleted { job } => {

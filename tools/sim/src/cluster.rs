@@ -17,8 +17,8 @@ mod regions;
 mod register;
 mod report;
 mod services;
-mod shelf;
 mod shrink;
+mod snapshot_store;
 mod watch;
 mod world;
 

@@ -232,10 +232,10 @@ pub async fn wind_down(sim: &Sim, process: &Process) -> Option<String> {
 async fn owed(sim: &Sim, process: &Process, collection: &Collection) -> Option<String> {
     let partition = partition_of(COLLECTION, process.partition_count());
     let jobs = process.jobs.jobs(collection, None, usize::MAX).unwrap_or_default();
-    if let Some(held) = jobs.iter().find(|job| job.standing.held) {
+    if let Some(held) = jobs.iter().find(|job| job.progress.held) {
         return Some(format!("{} is held, its collection is not", held.definition.name));
     }
-    for job in jobs.into_iter().filter(|job| job.standing.state == JobState::Enabled) {
+    for job in jobs.into_iter().filter(|job| job.progress.state == JobState::Enabled) {
         let key = job.key();
         let live = process.engine.query(partition, move |state| state.occurrences(&key).len()).await;
         let live = live.unwrap_or_default();
@@ -248,13 +248,13 @@ async fn owed(sim: &Sim, process: &Process, collection: &Collection) -> Option<S
 }
 
 fn owed_by(job: &Job, live: usize, wall: Timestamp) -> Option<String> {
-    let standing = &job.standing;
+    let progress = &job.progress;
     let jitter_ms = job.definition.spec.timing.jitter.as_ms() as i64;
-    match standing.next {
+    match progress.next {
         Some(next) if next < Ticks::from(Timestamp(wall.0 - jitter_ms - LATE_MS)) => {
             Some(format!("should have fired at {}, it is {}", next.ceil().0, wall.0))
         }
-        None if live == 0 && (standing.counted > 0 || standing.missed > 0) => {
+        None if live == 0 && (progress.counted > 0 || progress.missed > 0) => {
             Some("has nothing to come and nothing under way, and has not ended".to_owned())
         }
         _ => None,

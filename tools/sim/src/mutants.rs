@@ -44,19 +44,25 @@ struct Caught {
 /// A hunting simulator begins the line with its catch like this.
 const CAUGHT: &str = "caught:";
 
+/// Seeds of each simulation that the mutated build must pass while no mutation is awake.
+const BASELINE_SEEDS: u64 = 100;
+
 /// Plays every bug in turn. True when all are caught.
 pub fn catch_all(campaign: Campaign) -> anyhow::Result<bool> {
     let mutations = mutations::all()?;
     let mutated = mutations::build(&mutations)?;
+    check_baseline(campaign, &mutated)?;
     let mutants: Vec<Mutant<'_>> = mutants(&mutations).collect();
     let mut needed = Vec::new();
     for mutant in &mutants {
-        match mutant.catch(campaign, &mutated)? {
-            Some(Caught { seeds, id, what }) => {
+        match mutant.catch(campaign, &mutated) {
+            Ok(Some(Caught { seeds, id, what })) => {
                 println!("caught  {:<26} {seeds:>4} by {id:<4} {what}", mutant.name());
                 needed.push(seeds);
             }
-            None => println!("MISSED  {:<26} {:>4} {}", mutant.name(), campaign.seeds, mutant.breaks()),
+            Ok(None) => println!("MISSED  {:<26} {:>4} {}", mutant.name(), campaign.seeds, mutant.breaks()),
+            // A simulator that breaks down has caught nothing, but the others still count.
+            Err(error) => println!("FAILED  {:<26} {error:#}", mutant.name()),
         }
     }
     needed.sort_unstable();
@@ -75,7 +81,11 @@ pub fn catch_one(name: &str, campaign: Campaign) -> anyhow::Result<bool> {
     let mutant = find(name, &mutations)?;
     let caught = match &mutant {
         Mutant::Fault(_) => mutant.catch(campaign, Path::new(""))?,
-        Mutant::Mutation(_) => mutant.catch(campaign, &mutations::build(&mutations)?)?,
+        Mutant::Mutation(_) => {
+            let mutated = mutations::build(&mutations)?;
+            check_baseline(campaign, &mutated)?;
+            mutant.catch(campaign, &mutated)?
+        }
     };
     match &caught {
         Some(caught) => {
@@ -168,15 +178,35 @@ impl Mutant<'_> {
                 faults::wake(None);
                 caught
             }
-            Mutant::Mutation(mutation) => catch_mutation(mutation, campaign, mutated),
+            Mutant::Mutation(mutation) => hunt_in(mutated, mutation.simulation, &mutation.name, campaign),
         }
     }
 }
 
-fn catch_mutation(mutation: &Mutation, campaign: Campaign, mutated: &Path) -> anyhow::Result<Option<Caught>> {
+/// An edit that changes something while its switch is off would be caught for the wrong reason.
+fn check_baseline(campaign: Campaign, mutated: &Path) -> anyhow::Result<()> {
+    let campaign = Campaign { seeds: BASELINE_SEEDS, ..campaign };
+    for simulation in [Simulation::Single, Simulation::Cluster] {
+        let caught = hunt_in(mutated, simulation, "", campaign)
+            .context("playing the mutated simulator with no mutation awake")?;
+        if let Some(Caught { id, what, .. }) = caught {
+            anyhow::bail!("the mutated simulator fails with no mutation awake: {id} {what}");
+        }
+    }
+    println!("sim: with no mutation awake, {BASELINE_SEEDS} seeds of each simulation break nothing");
+    Ok(())
+}
+
+/// Plays seeds in another process, in which the named mutation is awake, until one fails.
+fn hunt_in(
+    mutated: &Path,
+    simulation: Simulation,
+    mutation: &str,
+    campaign: Campaign,
+) -> anyhow::Result<Option<Caught>> {
     let mut hunt = Command::new(mutated);
-    hunt.arg("--hunt").env(mutations::SWITCH, &mutation.name);
-    hunt.arg(match mutation.simulation {
+    hunt.arg("--hunt").env(mutations::SWITCH, mutation);
+    hunt.arg(match simulation {
         Simulation::Single => "--alone",
         Simulation::Cluster => "--cluster",
     });
@@ -188,7 +218,7 @@ fn catch_mutation(mutation: &Mutation, campaign: Campaign, mutated: &Path) -> an
         return Ok(Some(caught));
     }
     let error = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "mutation {}: {}: {error}", mutation.name, output.status);
+    anyhow::ensure!(output.status.success(), "the mutated simulator: {}: {error}", output.status);
     Ok(None)
 }
 

@@ -35,10 +35,10 @@ pub fn note(coverage: &mut Coverage, durable: &Durable<'_>) {
                     coverage.note(Sometimes::JobDeletedUnderWay);
                 }
             }
-            JobFact::Stands { job, standing } => {
+            JobFact::Progressed { job, progress } => {
                 if let Some(before) = book.jobs.get(job) {
-                    note_stands(coverage, &before.standing, standing);
-                    if standing.newest.is_some_and(|newest| newest > Ticks::from(durable.wall)) {
+                    note_progress(coverage, &before.progress, progress);
+                    if progress.newest.is_some_and(|newest| newest > Ticks::from(durable.wall)) {
                         coverage.note(Sometimes::ClockBackOverOccurrence);
                     }
                 }
@@ -51,11 +51,11 @@ pub fn note(coverage: &mut Coverage, durable: &Durable<'_>) {
 
 fn note_fired(coverage: &mut Coverage, durable: &Durable<'_>, before: &Job, expected: Ticks) {
     let spec = &before.definition.spec;
-    let late = before.standing.due.is_some_and(|due| durable.wall.since(due) > GRACE);
+    let late = before.progress.due.is_some_and(|due| durable.wall.since(due) > GRACE);
     if late && spec.missed == Missed::All {
         coverage.note(Sometimes::MissedAll);
     }
-    if before.standing.next.is_some_and(|planned| expected > planned) {
+    if before.progress.next.is_some_and(|planned| expected > planned) {
         coverage.note(Sometimes::MissedLatest);
     }
     if spec.overlap == Overlap::Queue && durable.book.live(before) > 0 {
@@ -72,7 +72,7 @@ fn note_fired(coverage: &mut Coverage, durable: &Durable<'_>, before: &Job, expe
     }
 }
 
-fn note_stands(coverage: &mut Coverage, was: &JobProgress, is: &JobProgress) {
+fn note_progress(coverage: &mut Coverage, was: &JobProgress, is: &JobProgress) {
     if is.missed > was.missed {
         coverage.note(Sometimes::MissedSkipped);
     }

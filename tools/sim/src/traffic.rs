@@ -217,17 +217,17 @@ impl Traffic {
 fn ready_since(
     depot: &Depot,
     at: &QueueRef,
-    shelf: SubQueue,
+    sub_queue: SubQueue,
     since: u64,
     wall: Timestamp,
 ) -> Option<MessageNo> {
     let held = depot.held(&at.name, at.subscription.as_ref())?;
-    if held.spec.sessions && shelf == SubQueue::Main {
+    if held.spec.sessions && sub_queue == SubQueue::Main {
         return None;
     }
     let mut messages = held.messages.iter();
     let found = messages.find(|(_, kept)| {
-        kept.dead == (shelf == SubQueue::Dead)
+        kept.dead == (sub_queue == SubQueue::Dead)
             && kept.stands == Stands::Ready
             && kept.since <= since
             && (kept.dead || kept.expires_at.is_none_or(|expires_at| expires_at > wall))

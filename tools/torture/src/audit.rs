@@ -47,17 +47,17 @@ pub struct Findings {
 
 pub fn audit(evidence: &Evidence) -> Findings {
     let ledgers = drone_delivery::audit(&evidence.entries);
-    let mut standing: BTreeMap<&str, BTreeSet<Service>> = BTreeMap::new();
+    let mut effects: BTreeMap<&str, BTreeSet<Service>> = BTreeMap::new();
     for (service, subjects) in &ledgers.remaining {
         for subject in subjects {
-            standing.entry(subject.run()).or_default().insert(*service);
+            effects.entry(subject.run()).or_default().insert(*service);
         }
     }
     let mut findings =
         Findings { other: evidence.seen.clone(), key_changes: evidence.key_changes, ..Findings::default() };
     for (run, ending) in &evidence.endings {
-        let stands = standing.get(run.as_str()).cloned().unwrap_or_default();
-        judge(run, *ending, &stands, &mut findings);
+        let left = effects.get(run.as_str()).cloned().unwrap_or_default();
+        judge(run, *ending, &left, &mut findings);
     }
     findings.doubled.extend(ledgers.doubles.iter().map(|entry| run_of(entry).to_owned()));
     let sent = |run: &str| {
@@ -74,13 +74,13 @@ pub fn audit(evidence: &Evidence) -> Findings {
     findings
 }
 
-fn judge(run: &str, ending: Option<RunStatus>, stands: &BTreeSet<Service>, findings: &mut Findings) {
+fn judge(run: &str, ending: Option<RunStatus>, left: &BTreeSet<Service>, findings: &mut Findings) {
     let name = ending.map_or("lost", RunStatus::as_str);
     *findings.counts.entry(name).or_default() += 1;
     let found = match ending {
         None => &mut findings.lost,
-        Some(RunStatus::Completed) if *stands != BTreeSet::from(EFFECTS) => &mut findings.missing,
-        Some(RunStatus::Undone) if !stands.is_empty() => &mut findings.left_behind,
+        Some(RunStatus::Completed) if *left != BTreeSet::from(EFFECTS) => &mut findings.missing,
+        Some(RunStatus::Undone) if !left.is_empty() => &mut findings.left_behind,
         // A person decides on a parked run; the ledgers may say anything until then.
         Some(RunStatus::Completed | RunStatus::Undone | RunStatus::Parked) => return,
         Some(RunStatus::Accepted | RunStatus::Queued | RunStatus::Running | RunStatus::Undoing) => {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_undone_run_left_behind_is_found() {
+    fn effects_that_an_undone_run_left_are_found() {
         let findings = check(&[("a", Some(RunStatus::Undone))], created("a"));
         assert_eq!(findings, Findings { left_behind: one(), ..Findings::default() });
     }

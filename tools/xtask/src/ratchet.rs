@@ -85,8 +85,8 @@ fn instructions(program: &Path, name: &str, rounds: u64) -> anyhow::Result<u64> 
 
 /// The number after `Collected :`.
 fn collected(said: &str) -> Option<u64> {
-    let (_, behind) = said.split_once("Collected :")?;
-    behind.split_whitespace().next()?.parse().ok()
+    let (_, rest) = said.split_once("Collected :")?;
+    rest.split_whitespace().next()?.parse().ok()
 }
 
 /// What got dearer, or so much cheaper that the count should say so, or has no count.

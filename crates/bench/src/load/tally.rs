@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_warm_up_does_not_count_but_what_it_left_behind_is_known() {
+    fn the_warm_up_does_not_count_but_its_unfinished_requests_are_known() {
         let mut measured = measured();
         measured.answered(&answer(202, false), 1, 1, times(999, 1500));
         assert_eq!((measured.offered, measured.accepted, measured.accepted_ever), (0, 0, 1));

@@ -24,7 +24,7 @@ const LINE_LOOKS: u32 = 4;
 /// Waits until the bulk operation has ended. An interrupt ends the waiting but not the operation; a failed poll ends neither.
 pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result<()> {
     let id = begun.id.clone();
-    let mut told = Progress::new(&session, &begun);
+    let mut progress = Progress::new(&session, &begun);
     let mut signals = Signals::listen()?;
     let path = client::path("/v1/bulk/{}", &[&id]);
     let goes_on = goes_on(&session, &id);
@@ -33,7 +33,7 @@ pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result
         tokio::select! {
             biased; // The signal first: it must not wait for a poll.
             () = signals.next() => {
-                told.finish();
+                progress.finish();
                 return Err(Failure::No(goes_on).into());
             }
             () = tokio::time::sleep(LOOK) => {}
@@ -41,22 +41,22 @@ pub async fn to_the_end(mut session: Session, begun: BulkView) -> anyhow::Result
         let answer = match session.client.send(Call::get(path.clone())).await {
             Ok(answer) => answer,
             Err(error) if is_passing(&error) && heard.elapsed() < PATIENCE => {
-                told.tell_of_silence();
+                progress.show_silence();
                 continue;
             }
             Err(error) => {
-                told.finish();
+                progress.finish();
                 return Err(error.context(goes_on));
             }
         };
         heard = Instant::now();
         let bulk: BulkView = answer.value()?;
-        told.tell(&bulk);
+        progress.show(&bulk);
         if bulk.state != BulkState::Running {
             break answer;
         }
     };
-    told.finish();
+    progress.finish();
     let bulk: BulkView = answer.value()?;
     session.show(&answer, || Ok(show::detail(&bulk, &session.screen)))?;
     match bulk.state {
@@ -107,21 +107,21 @@ impl Progress {
         Progress::Bar(bar)
     }
 
-    fn tell(&mut self, bulk: &BulkView) {
+    fn show(&mut self, bulk: &BulkView) {
         let dealt_with = bulk.done + bulk.skipped.count + bulk.failed.count;
         match self {
             Progress::Nothing => {}
             Progress::Bar(bar) => {
                 bar.set_length(bulk.matched.map_or(dealt_with, |matched| matched.count.max(dealt_with)));
                 bar.set_position(dealt_with);
-                bar.set_message(show::standing(bulk));
+                bar.set_message(show::counts(bulk));
             }
             Progress::Lines { looks, last } => {
                 let line = match bulk.matched {
                     Some(matched) => {
-                        format!("{dealt_with} of {}: {}", show::runs(matched), show::standing(bulk))
+                        format!("{dealt_with} of {}: {}", show::runs(matched), show::counts(bulk))
                     }
-                    None => show::standing(bulk),
+                    None => show::counts(bulk),
                 };
                 if *last != line && looks.is_multiple_of(LINE_LOOKS) {
                     eprintln!("{line}");
@@ -132,7 +132,7 @@ impl Progress {
         }
     }
 
-    fn tell_of_silence(&mut self) {
+    fn show_silence(&mut self) {
         let silence = "the server does not respond; the bulk operation continues, polling again";
         match self {
             Progress::Nothing => {}

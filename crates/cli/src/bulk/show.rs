@@ -91,7 +91,7 @@ fn list(bulks: &[BulkView], screen: &Screen) -> String {
 pub fn detail(bulk: &BulkView, screen: &Screen) -> String {
     let state = screen.paint(tone_of_state(bulk.state), word(bulk.state));
     let mut out =
-        format!("Bulk operation {} ({}) is {state}: {}\n", bulk.id, bulk.action.as_str(), standing(bulk));
+        format!("Bulk operation {} ({}) is {state}: {}\n", bulk.id, bulk.action.as_str(), counts(bulk));
     let took = bulk.ended_at.map(|ended_at| when::between(bulk.started_at, ended_at));
     let took = took.map(|took| format!(", took {took}")).unwrap_or_default();
     out += &format!("  started  {} UTC by {}{took}\n", when::second(bulk.started_at), clean(&bulk.by));
@@ -143,7 +143,7 @@ pub fn runs(matched: BulkCount) -> String {
 }
 
 /// `120 done, 3 skipped, 0 failed`
-pub fn standing(bulk: &BulkView) -> String {
+pub fn counts(bulk: &BulkView) -> String {
     let waiting =
         bulk.waiting.as_ref().map(|code| format!(", waiting ({})", clean(code))).unwrap_or_default();
     format!("{} done, {} skipped, {} failed{waiting}", bulk.done, bulk.skipped.count, bulk.failed.count)

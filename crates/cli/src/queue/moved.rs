@@ -48,8 +48,8 @@ impl Purge {
     }
 }
 
-fn portion(max: Option<u32>, shelf: Option<&str>) -> Value {
-    let fields = [("max", max.map(Value::from)), ("shelf", shelf.map(Value::from))];
+fn portion(max: Option<u32>, sub_queue: Option<&str>) -> Value {
+    let fields = [("max", max.map(Value::from)), ("shelf", sub_queue.map(Value::from))];
     let said = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(said.collect::<Map<_, _>>())
 }

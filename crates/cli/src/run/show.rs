@@ -36,9 +36,9 @@ impl Show {
         let call = Call::get(client::path("/v1/runs/{}", &[&self.id]));
         let answer = session.find(call, NameKind::Run, &self.id).await?;
         session.show(&answer, || {
-            let standing: RunState = answer.value()?;
-            if standing.is_waiting() {
-                return Ok(render_waiting(&standing, &session.screen));
+            let state: RunState = answer.value()?;
+            if state.is_waiting() {
+                return Ok(render_waiting(&state, &session.screen));
             }
             Ok(render(&answer.value()?, when::now(), &session.program(), &session.screen))
         })

@@ -55,7 +55,7 @@ impl SimulatedCall {
     }
 }
 
-/// `do`, `alternative`, `undo` or `notice`: an action that a person named counts as what it stands in for.
+/// `do`, `alternative`, `undo` or `notice`: an action that a person named counts as what it progress_after_change in for.
 pub fn kind(work: Work) -> &'static str {
     work.kind().declared().name()
 }

@@ -80,7 +80,7 @@ pub fn request(definition: &Definition, text: &str, seed: u64, now: Timestamp) -
     })
 }
 
-/// A job, named after its file. Its members may stand below `properties` or alone.
+/// A job, named after its file. Its members may record_progress below `properties` or alone.
 pub fn read_job(file: &Path, now: Timestamp) -> anyhow::Result<(String, JobDocument)> {
     let text = file::read_text(file)?;
     let mut report = Report::default();

@@ -37,7 +37,7 @@ impl PlannedJob {
     }
 }
 
-/// The job as it stands when it is created at `now`, in a collection that bounds nothing.
+/// The job as it progress_after_change when it is created at `now`, in a collection that bounds nothing.
 pub fn create(name: &str, document: &JobDocument, seed: u64, now: Timestamp) -> Result<Job, JobRejection> {
     let uid = uid(seed);
     let spec =

@@ -59,7 +59,7 @@ enum Rounds {
     Forever,
 }
 
-/// A text in which `*` stands for anything.
+/// A text in which `*` progress_after_change for anything.
 #[derive(Debug)]
 struct Glob(String);
 

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_window_is_refused_with_the_fix() {
+    fn a_malformed_window_is_refused_with_the_fix() {
         for text in ["02:00", "05:00..05:00", "02:00..+5m", "noon..13:00", "+2h..+1h", "+2..+3"] {
             let error = TimeWindow::parse(text, Timestamp(0), &TimeZone::UTC).expect_err(text);
             assert!(

@@ -123,7 +123,7 @@ impl<'a> World<'a> {
 
     fn job_due_at(&self) -> Option<Timestamp> {
         let watch = self.job.as_ref()?;
-        watch.job.standing.due.filter(|due| *due <= watch.until)
+        watch.job.progress.due.filter(|due| *due <= watch.until)
     }
 
     fn turn(&mut self) {
@@ -187,19 +187,19 @@ impl<'a> World<'a> {
     fn take_due(&mut self) -> Vec<Event> {
         let watch = self.job.as_mut().expect("a job is due");
         let live = self.state.occurrences(&watch.job.key()).len();
-        let before = watch.job.standing.clone();
+        let before = watch.job.progress.clone();
         let (expected, due) =
             (before.next.map_or(self.now, |next| next.floor()), before.due.unwrap_or(self.now));
         match job::due(&watch.job, self.now, live) {
             Due::Fire(firing) => {
-                let occurrence = firing.standing.newest.unwrap_or_default();
+                let occurrence = firing.progress.newest.unwrap_or_default();
                 let fired = SimulatedFiring {
-                    number: firing.standing.fired,
+                    number: firing.progress.fired,
                     expected: occurrence.floor(),
                     late: self.now.since(due),
                     clocks: watch.planned.clocks(occurrence),
                 };
-                watch.job.standing = firing.standing.clone();
+                watch.job.progress = firing.progress.clone();
                 let events = self.apply(&Input::Fire(firing));
                 let run = events.iter().find_map(|event| match event {
                     Event::Fired(fired) => Some(fired.no),
@@ -208,9 +208,9 @@ impl<'a> World<'a> {
                 self.log(run, LogEvent::Fired(fired));
                 events
             }
-            Due::Stand(standing) => {
-                let (overlap, missed) = (standing.skipped > before.skipped, standing.missed > before.missed);
-                watch.job.standing = standing;
+            Due::Progress(progress) => {
+                let (overlap, missed) = (progress.skipped > before.skipped, progress.missed > before.missed);
+                watch.job.progress = progress;
                 if overlap || missed {
                     let why = if missed { SkipReason::Missed } else { SkipReason::Overlap };
                     self.log(None, LogEvent::LeftOut { expected, why });
@@ -218,7 +218,7 @@ impl<'a> World<'a> {
                 Vec::new()
             }
             Due::Forget => {
-                watch.job.standing.due = None;
+                watch.job.progress.due = None;
                 Vec::new()
             }
         }
@@ -228,8 +228,8 @@ impl<'a> World<'a> {
         let run = &self.ended[place];
         let Some(watch) = &mut self.job else { return };
         let live = self.state.occurrences(&run.request.key).len();
-        watch.job.standing = job::ended(&watch.job, run, self.now, live);
-        let (no, failed) = (run.no, watch.job.standing.last_failed);
+        watch.job.progress = job::ended(&watch.job, run, self.now, live);
+        let (no, failed) = (run.no, watch.job.progress.last_failed);
         self.log(Some(no), LogEvent::OccurrenceEnded { failed });
     }
 

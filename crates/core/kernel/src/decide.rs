@@ -47,8 +47,8 @@ fn decide_request(
 }
 
 fn fired(state: &State, now: Timestamp, firing: &Firing) -> Event {
-    let Firing { job, standing, request } = firing.clone();
-    Event::Fired(Box::new(Fired { no: state.next_no(), at: now, job, standing, request }))
+    let Firing { job, progress, request } = firing.clone();
+    Event::Fired(Box::new(Fired { no: state.next_no(), at: now, job, progress, request }))
 }
 
 fn decide_outcome(

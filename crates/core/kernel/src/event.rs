@@ -36,7 +36,7 @@ pub struct Fired {
     pub no: RunNo,
     pub at: Timestamp,
     pub job: JobRef,
-    pub standing: JobProgress,
+    pub progress: JobProgress,
     pub request: Request,
 }
 
@@ -45,9 +45,9 @@ pub struct Fired {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobFact {
     Put(Box<Job>),
-    Stands {
+    Progressed {
         job: JobRef,
-        standing: JobProgress,
+        progress: JobProgress,
     },
     Deleted {
         job: JobRef,

@@ -43,7 +43,7 @@ pub struct Collection {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     pub definition: JobDefinition,
-    pub standing: JobProgress,
+    pub progress: JobProgress,
 }
 
 /// What a person wrote of a job.

@@ -295,20 +295,20 @@ impl Run {
         self.phase = Phase::Parked { direction, reason: reason.to_owned() };
         self.parked_count += 1;
         if self.plan.notices.parked {
-            self.tell(at, Notice::Parked);
+            self.add_notice(at, Notice::Parked);
         }
     }
 
     fn end(&mut self, at: Timestamp, ending: Ending, cause: Option<Cause>) {
         self.phase = Phase::Ended { ending, cause };
         match ending {
-            Ending::Completed if self.plan.notices.completed => self.tell(at, Notice::Completed),
-            Ending::Undone if self.plan.notices.undone => self.tell(at, Notice::Undone),
+            Ending::Completed if self.plan.notices.completed => self.add_notice(at, Notice::Completed),
+            Ending::Undone if self.plan.notices.undone => self.add_notice(at, Notice::Undone),
             Ending::Completed | Ending::Undone | Ending::GivenUp => {}
         }
     }
 
-    fn tell(&mut self, at: Timestamp, notice: Notice) {
+    fn add_notice(&mut self, at: Timestamp, notice: Notice) {
         // A parked notice that is still pending reports the newest parking as well.
         if self.notices.iter().all(|pending| pending.notice != notice) {
             self.notices.push(PendingNotice { notice, attempt: 1, first_at: at, due_at: Some(at) });
@@ -323,9 +323,9 @@ impl Run {
     fn end_notice(&mut self, at: Timestamp, notice: Notice, then: Then) {
         let then = match then {
             // Parked once more while the notice of the time before was on its way: that one is still pending.
-            Then::Done | Then::Failed if notice == Notice::Parked && self.parked_since_told() => {
+            Then::Done | Then::Failed if notice == Notice::Parked && self.parked_since_notice() => {
                 self.notices.retain(|pending| pending.notice != notice);
-                return self.tell(at, notice);
+                return self.add_notice(at, notice);
             }
             then => then,
         };
@@ -342,7 +342,7 @@ impl Run {
         }
     }
 
-    fn parked_since_told(&self) -> bool {
+    fn parked_since_notice(&self) -> bool {
         let told = |fact: &Fact| matches!(fact, Fact::Started { work: Work::Notice(Notice::Parked), .. });
         let since = self.timeline.iter().rev().take_while(|moment| !told(&moment.fact));
         since.into_iter().any(|moment| matches!(moment.fact, Fact::Parked { .. }))

@@ -170,7 +170,7 @@ proptest! {
 }
 
 #[test]
-fn a_run_that_waits_behind_a_parked_one_starts_when_a_person_gives_that_up() {
+fn a_run_that_waits_for_a_parked_one_starts_when_a_person_gives_that_up() {
     let mut world = World::new(Plan {
         steps: vec![plan_step(0, (0, false, 1, false, false), None)],
         deadline: None,
@@ -236,7 +236,7 @@ fn a_pivot_without_an_undo_that_may_have_been_done_is_parked_even_if_a_later_att
 }
 
 #[test]
-fn a_second_parking_is_told_even_if_the_first_notice_was_still_on_its_way() {
+fn a_second_parking_is_reported_even_if_the_first_notice_was_still_in_flight() {
     let notices = NoticeEvents { parked: true, ..NoticeEvents::default() };
     let mut world =
         world(vec![step(0, 0, true, false), step(1, 1, true, true), step(2, 2, true, false)], notices);

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_refused() {
+    fn a_malformed_date_is_refused() {
         for text in [
             "",
             "now",

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_length_of_time_is_refused() {
+    fn a_malformed_duration_is_refused() {
         for text in [
             "",
             "P",

@@ -12,7 +12,7 @@ const NOW: Timestamp = Timestamp(1_459_366_568_000);
 
 /// Each section of the file is a title, a request and, after `==>`, what is said of it, one problem a line.
 #[test]
-fn every_wrong_document_is_told_what_is_wrong_and_where() {
+fn an_error_in_a_document_says_what_is_wrong_and_where() {
     let table = include_str!("fixtures/bad-documents.txt");
     let mut shown = String::new();
     for section in table.split("### ").skip(1) {

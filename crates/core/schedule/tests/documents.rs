@@ -543,7 +543,7 @@ fn the_spellings_of_the_sdks_are_added_when_asked_for() {
 }
 
 #[test]
-fn a_body_tells_its_own_name() {
+fn the_name_in_a_body_is_found() {
     let body = json!({"ID": "/x", "Name": "c/j", "properties": {}});
     assert_eq!((identity(&body).id, identity(&body).name), (Some("/x"), Some("c/j")));
     assert_eq!(identity(&json!([])), schedule::ResourceIdentity::default());

@@ -278,7 +278,7 @@ fn the_documented_status_after_failures_is_shown_in_order() {
 }
 
 #[test]
-fn a_malformed_job_is_told_its_field() {
+fn an_error_in_a_job_names_its_field() {
     let recording = read("16_error_malformed_job");
     let request = recording.steps[0].request.as_ref().expect("a request");
     let problems: Problems =

@@ -123,7 +123,7 @@ impl Bus {
 
     async fn send(&self, place: &BusPath, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
         Query::none(request.uri())?;
-        if place.shelf == SubQueue::Dead || place.at.subscription.is_some() {
+        if place.sub_queue == SubQueue::Dead || place.at.subscription.is_some() {
             let text = "messages are sent to a queue or a topic, not to a subscription or to dead letters";
             return Err(ApiError::BadRequest(text.to_owned()));
         }
@@ -178,8 +178,8 @@ impl Bus {
         let base = base(request.headers());
         // Read to its end, however long: then the connection is watched, and a client that goes away is noticed.
         body::read(request, MESSAGE_BYTES_MAX).await?;
-        let (at, shelf, wanted) = (place.at.clone(), place.shelf, max.unwrap_or(1));
-        let receive = Receive { at, shelf, session, mode, max: wanted, patience };
+        let (at, sub_queue, wanted) = (place.at.clone(), place.sub_queue, max.unwrap_or(1));
+        let receive = Receive { at, sub_queue, session, mode, max: wanted, patience };
         let answered = tokio::select! {
             // The answer first: a message that has come is handed out, even by a server that stops.
             biased;
@@ -301,9 +301,9 @@ fn base(headers: &HeaderMap) -> String {
 /// Where a lock is: what its holder deletes, gives back or renews.
 fn location(base: &str, place: &BusPath, received: &Received) -> Option<String> {
     let (token, _) = received.taken.lock?;
-    let shelf = if place.shelf == SubQueue::Dead { "/$DeadLetterQueue" } else { "" };
+    let sub_queue = if place.sub_queue == SubQueue::Dead { "/$DeadLetterQueue" } else { "" };
     let token = Uuid::from_bytes(token.0);
-    Some(format!("{base}/{}{shelf}/messages/{}/{token}", place.at, received.taken.no.0))
+    Some(format!("{base}/{}{sub_queue}/messages/{}/{token}", place.at, received.taken.no.0))
 }
 
 /// The sender's own properties, and why a dead letter is one, which Service Bus puts among them.

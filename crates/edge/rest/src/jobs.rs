@@ -53,7 +53,7 @@ pub(crate) struct Wanted {
 impl Wanted {
     fn has(&self, job: &Job) -> bool {
         let name = || job.definition.name.to_lowercase();
-        self.state.is_none_or(|state| job.standing.state == state)
+        self.state.is_none_or(|state| job.progress.state == state)
             && self.name.as_ref().is_none_or(|part| name().contains(part.as_str()))
     }
 }
@@ -262,7 +262,7 @@ impl Glances {
 /// Jobs with their running occurrences added to their counters.
 fn show(jobs: Vec<Job>, live: Vec<Live>) -> Vec<Shown> {
     let shown = jobs.into_iter().zip(live).map(|(job, live)| {
-        let (ended, live) = (job.standing.tally, live.tally);
+        let (ended, live) = (job.progress.tally, live.tally);
         let tally = Tally {
             executions: ended.executions + live.executions,
             failures: ended.failures + live.failures,
@@ -282,12 +282,12 @@ pub(crate) fn stored(job: &Job) -> Result<schedule::JobDocument, JobsError> {
 
 /// The status that the documents show.
 pub(crate) fn status(shown: &Shown) -> schedule::JobStatus {
-    let standing = &shown.job.standing;
-    let extra = [("occurrences", standing.fired), ("skipped", standing.skipped), ("missed", standing.missed)];
+    let progress = &shown.job.progress;
+    let extra = [("occurrences", progress.fired), ("skipped", progress.skipped), ("missed", progress.missed)];
     schedule::JobStatus {
-        state: standing.state,
+        state: progress.state,
         last_execution: shown.tally.last.map(Ticks::from),
-        next_execution: standing.next,
+        next_execution: progress.next,
         executions: shown.tally.executions,
         failures: shown.tally.failures,
         faults: shown.tally.faulted,

@@ -51,4 +51,4 @@ pub use ingest_routes::{IDEMPOTENCY_KEY, VERSION as WORKFLOW_VERSION};
 pub use listener::{Server, serve};
 pub use pages::{Ask, Asking, Pages, PagesAnswer};
 pub use region::{Force, RegionControl, RegionRefusal, RegionReply, StandingBy};
-pub use services::SHELF as SERVICES_SHELF;
+pub use services::DOCUMENTS as SERVICE_DOCUMENTS;

@@ -27,7 +27,7 @@ pub(crate) struct Part {
 
 /// Which messages are looked at.
 pub(crate) struct Look {
-    pub shelf: SubQueue,
+    pub sub_queue: SubQueue,
     pub from: u64,
     pub limit: usize,
 }
@@ -186,7 +186,7 @@ impl Queues {
     pub(crate) async fn peek(&self, at: &QueueRef, look: Look) -> Result<MessagePage, ApiError> {
         let (at, name) = (at.clone(), at.name.clone());
         let command =
-            QueueCommand::Peek { at, shelf: look.shelf, from: MessageNo(look.from), max: look.limit };
+            QueueCommand::Peek { at, sub_queue: look.sub_queue, from: MessageNo(look.from), max: look.limit };
         let QueueAnswer::Peeked(peeked) = self.command(command, &name).await? else {
             unreachable!("a peek is answered with messages");
         };
@@ -206,13 +206,13 @@ impl Queues {
 
     /// Deletes what no consumer has locked. How many.
     pub(crate) async fn purge(&self, at: &QueueRef, body: &Value) -> Result<usize, ApiError> {
-        let (max, shelf) = portion(body, true)?;
+        let (max, sub_queue) = portion(body, true)?;
         let counts = self.show_queue(at).await?.counts;
-        let there = match shelf {
+        let there = match sub_queue {
             SubQueue::Main => counts.ready + counts.scheduled + counts.locked,
             SubQueue::Dead => counts.dead,
         };
-        let command = |max| QueueCommand::Purge { at: at.clone(), shelf, max };
+        let command = |max| QueueCommand::Purge { at: at.clone(), sub_queue, max };
         self.move_all(&at.name, max.min(there), command).await
     }
 
@@ -249,8 +249,8 @@ impl Look {
     pub(crate) const LIMIT_MAX: usize = RECEIVED_MAX;
 }
 
-/// The shelf that a word names.
-pub(crate) fn shelf(text: &str) -> Result<SubQueue, ApiError> {
+/// The sub-queue that a word of the API names.
+pub(crate) fn sub_queue(text: &str) -> Result<SubQueue, ApiError> {
     match text {
         "main" => Ok(SubQueue::Main),
         "dead" => Ok(SubQueue::Dead),
@@ -258,15 +258,15 @@ pub(crate) fn shelf(text: &str) -> Result<SubQueue, ApiError> {
     }
 }
 
-/// How many messages a redrive or a purge is about, and where: `{ max, shelf }`.
-fn portion(body: &Value, with_shelf: bool) -> Result<(usize, SubQueue), ApiError> {
+/// How many messages a redrive or a purge is about, and where: `{ max, sub_queue }`.
+fn portion(body: &Value, with_sub_queue: bool) -> Result<(usize, SubQueue), ApiError> {
     let (mut max, mut on) = (usize::MAX, SubQueue::Main);
     for (name, value) in fields(body)? {
         match name.as_str() {
             "max" => max = usize::try_from(number(name, value, 1, u32::MAX.into())?).unwrap_or(usize::MAX),
-            "shelf" if with_shelf => on = shelf(value.as_str().unwrap_or_default())?,
+            "shelf" if with_sub_queue => on = sub_queue(value.as_str().unwrap_or_default())?,
             _ => {
-                let known = if with_shelf { "max and shelf are" } else { "max is" };
+                let known = if with_sub_queue { "max and shelf are" } else { "max is" };
                 return Err(bad(&short(name), &format!("not a field here; {known}")));
             }
         }

@@ -18,7 +18,7 @@ use crate::api::{Cluster, Workflows};
 use crate::error::ApiError;
 use crate::limits::WAITING_READ_BYTES;
 
-pub(crate) use listing::{ENDED_FIRST, behind_ended, behind_live, ended_cursor, is_live, page};
+pub(crate) use listing::{ENDED_FIRST, after_ended_runs, after_live_run, ended_cursor, is_live, page};
 
 /// The runs of the partitions that this instance owns. Cheap to clone.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use crate::error::ApiError;
 use crate::limits::{SERVICE_LIMIT_MAX, SERVICE_NOTE_CHARS_MAX};
 
 /// Where in the control partition the words of people about services are kept, by the services' addresses.
-pub const SHELF: &str = "services";
+pub const DOCUMENTS: &str = "services";
 
 /// The services that workflows call. Cheap to clone.
 #[derive(Clone)]
@@ -103,7 +103,7 @@ impl Services {
         let document = serde_json::to_string(&said).expect("plain data");
         let document = (!nothing).then_some(document);
         tracing::info!(by, service, breaker = said.breaker, limit = said.limit, "service set manually");
-        self.workflows.control.keep(SHELF, &service, document, by, ExpectedVersion::Anything).await?;
+        self.workflows.control.keep(DOCUMENTS, &service, document, by, ExpectedVersion::Anything).await?;
         Ok(self.at(service))
     }
 }
@@ -140,7 +140,7 @@ fn check(said: &ServiceRequest) -> Result<(), ApiError> {
 
 /// What was said last, when it can be read: a newer version of the program may have written more.
 fn by_hand(said: &DocumentSet, service: &str) -> Option<ByHandView> {
-    let document = said.get(SHELF, service)?;
+    let document = said.get(DOCUMENTS, service)?;
     let ServiceRequest { breaker, limit, note } = serde_json::from_str(&document.text).ok()?;
     Some(ByHandView { breaker, limit, note, at: Time(document.at), by: document.by.to_string() })
 }

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_the_secret_in_it() {
+    fn errors_in_an_address_do_not_quote_its_secret() {
         for url in
             ["http://user:hush@broker", "amqp://user:hush@broker", "amqp://:hush", "amqp://hu sh", "hush"]
         {

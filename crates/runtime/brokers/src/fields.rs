@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_is_the_senders_own() {
+    fn an_unknown_field_becomes_a_property() {
         let mut message = Message::default();
         place(&mut message, "x-mine", "1".into());
         place(&mut message, TIME_TO_LIVE, "soon".into());

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::act::{Attempted, act};
 use crate::api::RunApi;
-use crate::handle::{IDS_SHELF, SHELF};
+use crate::handle::{BULK_DOCUMENTS, ID_DOCUMENTS};
 use crate::limits::{BULK_PAGE_MAX, BULK_TRIES_MAX, BULK_WAIT_MAX};
 use crate::select::{ListFailure, count_runs, find_runs};
 use crate::{ActionOutcome, Bulk, Bulks, NextPage};
@@ -255,8 +255,8 @@ impl<A: RunApi> Driver<A> {
         if gone || control.owned().borrow().is_none() {
             return Err(Over::Left);
         }
-        let shelves = control.documents().load();
-        let kept = shelves.get(SHELF, &bulk.view.id).filter(|kept| kept.version != self.version);
+        let documents = control.documents().load();
+        let kept = documents.get(BULK_DOCUMENTS, &bulk.view.id).filter(|kept| kept.version != self.version);
         match kept.and_then(Bulk::read) {
             Some(other) if !other.is_running() => Err(Over::Stopped),
             _ => Ok(()),
@@ -306,7 +306,7 @@ impl<A: RunApi> Driver<A> {
         let forgotten = self
             .bulks
             .control
-            .keep(IDS_SHELF, &bulk.view.id, None, "sortie", ExpectedVersion::Anything)
+            .keep(ID_DOCUMENTS, &bulk.view.id, None, "sortie", ExpectedVersion::Anything)
             .await;
         if let Err(error) = forgotten {
             tracing::debug!(%error, "the ids of a bulk are deleted when the next one begins");

@@ -15,8 +15,8 @@ use crate::limits::{BULKS_ENDED_MAX, BULKS_RUNNING_MAX};
 use crate::{ActionOutcome, Bulk, BulkError};
 
 /// Where bulks are kept, and the ids of those that name their runs.
-pub(crate) const SHELF: &str = "bulk";
-pub(crate) const IDS_SHELF: &str = "bulk.ids";
+pub(crate) const BULK_DOCUMENTS: &str = "bulk";
+pub(crate) const ID_DOCUMENTS: &str = "bulk.ids";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ActionLabels {
@@ -43,8 +43,9 @@ impl Bulks {
 
     /// Every bulk that is known, newest first.
     pub fn all(&self) -> Vec<BulkView> {
-        let shelves = self.control.documents().load();
-        let mut all: Vec<_> = shelves.all(SHELF).filter_map(|(_, document)| Bulk::read(document)).collect();
+        let documents = self.control.documents().load();
+        let mut all: Vec<_> =
+            documents.all(BULK_DOCUMENTS).filter_map(|(_, document)| Bulk::read(document)).collect();
         all.sort_by(|a, b| (b.view.started_at.0, &b.view.id).cmp(&(a.view.started_at.0, &a.view.id)));
         all.into_iter().map(|bulk| bulk.view).collect()
     }
@@ -55,15 +56,18 @@ impl Bulks {
 
     /// The bulks that have not ended, each with its version.
     pub(crate) fn running(&self) -> Vec<(Bulk, u64)> {
-        let shelves = self.control.documents().load();
-        let all = shelves.all(SHELF).filter_map(|(_, stored)| Some((Bulk::read(stored)?, stored.version)));
+        let documents = self.control.documents().load();
+        let all = documents
+            .all(BULK_DOCUMENTS)
+            .filter_map(|(_, stored)| Some((Bulk::read(stored)?, stored.version)));
         all.filter(|(bulk, _)| bulk.is_running()).collect()
     }
 
     pub(crate) fn stored(&self, id: &str) -> Result<(Bulk, u64), BulkError> {
-        let shelves = self.control.documents().load();
-        let found =
-            shelves.get(SHELF, id).and_then(|document| Some((Bulk::read(document)?, document.version)));
+        let documents = self.control.documents().load();
+        let found = documents
+            .get(BULK_DOCUMENTS, id)
+            .and_then(|document| Some((Bulk::read(document)?, document.version)));
         found.ok_or_else(|| BulkError::NotFound(format!("no bulk {id}")))
     }
 
@@ -101,7 +105,7 @@ impl Bulks {
         let (id, by) = (&bulk.view.id, &bulk.view.by);
         if !ids.is_empty() {
             let text = serde_json::to_string(ids).expect("texts can always be encoded");
-            self.control.keep(IDS_SHELF, id, Some(text), by, ExpectedVersion::Absent).await?;
+            self.control.keep(ID_DOCUMENTS, id, Some(text), by, ExpectedVersion::Absent).await?;
         }
         self.store(bulk, by, ExpectedVersion::Absent).await?;
         Ok(())
@@ -112,13 +116,13 @@ impl Bulks {
         let all = self.all();
         let ended = all.iter().filter(|view| view.state != BulkState::Running);
         for old in ended.skip(BULKS_ENDED_MAX - 1) {
-            self.control.keep(SHELF, &old.id, None, "sortie", ExpectedVersion::Anything).await?;
+            self.control.keep(BULK_DOCUMENTS, &old.id, None, "sortie", ExpectedVersion::Anything).await?;
         }
         let stored = self.control.documents().load();
-        for (name, _) in stored.all(IDS_SHELF) {
+        for (name, _) in stored.all(ID_DOCUMENTS) {
             // Also a bulk that cannot be read here may need its ids: its driver runs another version.
-            if stored.get(SHELF, name).is_none() {
-                self.control.keep(IDS_SHELF, name, None, "sortie", ExpectedVersion::Anything).await?;
+            if stored.get(BULK_DOCUMENTS, name).is_none() {
+                self.control.keep(ID_DOCUMENTS, name, None, "sortie", ExpectedVersion::Anything).await?;
             }
         }
         Ok(())
@@ -130,14 +134,15 @@ impl Bulks {
         by: &str,
         expected: ExpectedVersion,
     ) -> Result<u64, KeepError> {
-        let version = self.control.keep(SHELF, &bulk.view.id, Some(bulk.text()), by, expected).await?;
+        let version =
+            self.control.keep(BULK_DOCUMENTS, &bulk.view.id, Some(bulk.text()), by, expected).await?;
         Ok(version.expect("a stored document has a version"))
     }
 
     /// The ids that a bulk was given, if they are there.
     pub(crate) fn ids(&self, id: &str) -> Option<Vec<String>> {
-        let shelves = self.control.documents().load();
-        serde_json::from_str(&shelves.get(IDS_SHELF, id)?.text).ok()
+        let documents = self.control.documents().load();
+        serde_json::from_str(&documents.get(ID_DOCUMENTS, id)?.text).ok()
     }
 
     pub(crate) fn count(&self, action: BulkAction, outcome: &ActionOutcome) {

@@ -181,18 +181,15 @@ impl Control {
     /// that is already stored is not written again.
     pub async fn keep(
         &self,
-        shelf: &str,
+        kind: &str,
         name: &str,
         document: Option<String>,
         by: &str,
         expected: ExpectedVersion,
     ) -> Result<Option<u64>, KeepError> {
-        let (inner, shelf, name, by) = (self.0.clone(), shelf.to_owned(), name.to_owned(), by.to_owned());
+        let (inner, kind, name, by) = (self.0.clone(), kind.to_owned(), name.to_owned(), by.to_owned());
         let kept =
-            host::spawn(
-                "keep document",
-                async move { inner.keep(shelf, name, document, by, expected).await },
-            );
+            host::spawn("keep document", async move { inner.keep(kind, name, document, by, expected).await });
         kept.await.expect("a task that panics takes the process down")
     }
 
@@ -276,7 +273,7 @@ impl ControlInner {
 
     async fn keep(
         &self,
-        shelf: String,
+        kind: String,
         name: String,
         document: Option<String>,
         by: String,
@@ -291,7 +288,7 @@ impl ControlInner {
         }
         let mut state = self.state.lock().await;
         let Some(epoch) = *self.owned.borrow() else { return Err(KeepError::NotHeld) };
-        let current = state.documents.get(&shelf, &name);
+        let current = state.documents.get(&kind, &name);
         let current_version = current.map(|current| current.version);
         if !expected.holds(current_version) {
             return Err(KeepError::Changed { current: current_version });
@@ -299,13 +296,13 @@ impl ControlInner {
         if current.map(|current| &*current.text) == document.as_deref() {
             return Ok(current_version);
         }
-        if current.is_none() && state.documents.count(&shelf) >= DOCUMENTS_MAX {
+        if current.is_none() && state.documents.count(&kind) >= DOCUMENTS_MAX {
             return Err(KeepError::TooMany);
         }
         // The number of its frame, which no other change ever has.
         let version = state.tail.next().0;
         let kept = document.is_some().then_some(version);
-        let event = ControlEvent::Kept { shelf, name, version, document, at: self.clock.now(), by };
+        let event = ControlEvent::Kept { kind, name, version, document, at: self.clock.now(), by };
         self.commit(&mut state, epoch, event).await?;
         self.documents.store(&state.documents);
         Ok(kept)

@@ -190,9 +190,9 @@ impl OwnedPartitions {
     ) {
         tracing::error!(partition = %id, reason, "partition stopped; its data is kept as it is");
         // In a cluster another instance may recover it, so commands for it are not refused here.
-        let standing =
+        let state =
             if self.ids.partitions_move() { PartitionState::Elsewhere } else { PartitionState::Stopped };
-        self.ids.set_partition_state(id, standing);
+        self.ids.set_partition_state(id, state);
         self.put(id, PartitionHandle { tx, epoch, stopped: Some(reason), task: None });
     }
 

@@ -41,7 +41,7 @@ pub enum QueueCommand {
     /// Shows messages without receiving them.
     Peek {
         at: QueueRef,
-        shelf: SubQueue,
+        sub_queue: SubQueue,
         from: MessageNo,
         max: usize,
     },
@@ -58,7 +58,7 @@ pub enum QueueCommand {
     /// Deletes messages that no consumer has locked.
     Purge {
         at: QueueRef,
-        shelf: SubQueue,
+        sub_queue: SubQueue,
         max: usize,
     },
 }
@@ -84,7 +84,7 @@ pub enum EntityKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receive {
     pub at: QueueRef,
-    pub shelf: SubQueue,
+    pub sub_queue: SubQueue,
     /// Only messages of this session.
     pub session: Option<String>,
     pub mode: ReceiveMode,

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_no_header_value_are_refused() {
+    fn keys_that_cannot_be_a_header_value_are_refused() {
         for key in ["", " ", "a\r\nx: y", "a\0", "schl\u{fc}ssel", &"x".repeat(256)] {
             assert!(call_headers(HeaderMap::new(), key, TraceParent::root("r"), "s").is_err(), "{key:?}");
         }

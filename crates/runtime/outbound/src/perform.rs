@@ -131,7 +131,7 @@ impl PerformerInner {
     async fn run(&self, attempt: &CallAttempt<'_>) -> Option<Outcome> {
         match attempt.definition.feed(attempt.work) {
             None => self.act(attempt).await,
-            Some(queue) => Box::pin(self.tell(attempt, queue)).await,
+            Some(queue) => Box::pin(self.notify(attempt, queue)).await,
         }
     }
 

@@ -34,13 +34,13 @@ impl RegionAgent {
             return Ok(Vec::new());
         }
         let goal = self.goal_of(record.epoch).await?;
-        let behind = self.behind(&goal.streams).await?;
-        if behind.is_empty() {
+        let lagging = self.lagging(&goal.streams).await?;
+        if lagging.is_empty() {
             record.level = true;
             self.note_level(&record, revision).await?;
             tracing::info!(region = self.settings.name, epoch = record.epoch, "the region is level");
         }
-        Ok(behind)
+        Ok(lagging)
     }
 
     /// Nobody promotes a region that never had everything, but somebody who says that this is meant. A planned
@@ -76,19 +76,19 @@ impl RegionAgent {
     async fn wait_until_level(&self, claim: &WorkClaim) -> Result<(), RegionError> {
         let deadline = Instant::now() + self.settings.patience;
         loop {
-            let behind = self.keep_level(claim).await?;
-            if behind.is_empty() {
+            let lagging = self.keep_level(claim).await?;
+            if lagging.is_empty() {
                 return Ok(());
             }
             if Instant::now() > deadline {
-                return Err(RegionError::Behind(behind.join(", ")));
+                return Err(RegionError::Lagging(lagging.join(", ")));
             }
             sleep(LOOK_EVERY).await;
         }
     }
 
     /// The streams whose mirrors have not come as far as this.
-    pub(super) async fn behind(&self, goal: &BTreeMap<String, u64>) -> Result<Vec<String>, RegionError> {
+    pub(super) async fn lagging(&self, goal: &BTreeMap<String, u64>) -> Result<Vec<String>, RegionError> {
         let streams: Vec<String> = goal.keys().cloned().collect();
         let domain = &self.here.domain;
         let lasts: Vec<Option<u64>> = self
@@ -98,8 +98,8 @@ impl RegionAgent {
             })
             .await?;
         let wanted = goal.iter().zip(lasts);
-        let behind = wanted.filter(|((_, end), last)| last.is_none_or(|last| last < **end));
-        Ok(behind.map(|((stream, _), _)| stream.clone()).collect())
+        let lagging = wanted.filter(|((_, end), last)| last.is_none_or(|last| last < **end));
+        Ok(lagging.map(|((stream, _), _)| stream.clone()).collect())
     }
 
     /// Where the pair's streams ended when this region began to mirror them under this epoch.

@@ -163,10 +163,10 @@ impl RegionAgent {
             check("one is active and one stands by", one, status.active().unwrap_or_default(), || {
                 format!("{} is {}, {} is {}", status.region, word(roles.0), status.pair, word(roles.1))
             });
-        let behind: Vec<_> = status.mirrors.iter().filter(|mirror| mirror.is_behind()).collect();
+        let lagging: Vec<_> = status.mirrors.iter().filter(|mirror| mirror.lags_too_far()).collect();
         let counted = format!("{} streams", status.mirrors.len());
-        let current = check("the mirrors are there and current", behind.is_empty(), &counted, || {
-            let told = behind.iter().map(|mirror| match mirror.lag {
+        let current = check("the mirrors are there and current", lagging.is_empty(), &counted, || {
+            let told = lagging.iter().map(|mirror| match mirror.lag {
                 Some(lag) if mirror.last.is_some() => format!("{} is {lag} behind", mirror.stream),
                 _ => format!("{} is not mirrored", mirror.stream),
             });

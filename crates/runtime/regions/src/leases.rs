@@ -126,7 +126,7 @@ async fn often(
 /// Tells that the region is not active any more when its leases have run out.
 async fn watch_leases(regions: &Weak<RegionAgent>) {
     while let Some(inner) = regions.upgrade() {
-        inner.tell_active();
+        inner.publish_active();
         drop(inner);
         sleep(LOOK_EVERY).await;
     }
@@ -213,7 +213,7 @@ impl RegionAgent {
         let begun = Instant::now();
         let streams = self.here.records.streams().await.map_err(RegionError::Here)?;
         let mirrors = mirrors::status(&self.here.domain, None, streams).await.map_err(RegionError::Here)?;
-        if !mirrors.iter().any(MirrorStatus::is_behind) {
+        if !mirrors.iter().any(MirrorStatus::lags_too_far) {
             *leases.followed.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
         }
         Ok(())

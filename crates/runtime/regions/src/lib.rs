@@ -132,7 +132,7 @@ pub enum RegionError {
     )]
     Incomplete { region: String },
     #[error("mirrors are still behind: {0}; run the promotion again to go on waiting")]
-    Behind(String),
+    Lagging(String),
     #[error("its role was changed meanwhile; look at the status and decide again")]
     Changed,
     /// It was made to let go, and somebody promoted it before it had.

@@ -27,12 +27,12 @@ pub struct MirrorStatus {
 }
 
 /// A mirror that moves on while it is looked at is never quite there.
-const BEHIND_MAX: u64 = 1_000;
+const LAG_MAX: u64 = 1_000;
 
 impl MirrorStatus {
     /// Whether more is missing than is on its way.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.last.is_none() || self.lag.is_none_or(|lag| lag > BEHIND_MAX)
+    pub(crate) fn lags_too_far(&self) -> bool {
+        self.last.is_none() || self.lag.is_none_or(|lag| lag > LAG_MAX)
     }
 }
 

@@ -214,15 +214,15 @@ impl RegionAgent {
         loop {
             let status = mirrors::status(&self.here.domain, Some(&self.there.domain), streams.to_vec()).await;
             let status = status.map_err(RegionError::Here)?;
-            let behind = status.iter().filter(|mirror| {
+            let lagging = status.iter().filter(|mirror| {
                 mirror.origin_last.is_none() || mirror.last.is_none() || mirror.lag != Some(0)
             });
-            let behind: Vec<_> = behind.map(|mirror| mirror.stream.as_str()).collect();
-            if behind.is_empty() {
+            let lagging: Vec<_> = lagging.map(|mirror| mirror.stream.as_str()).collect();
+            if lagging.is_empty() {
                 return Ok(status);
             }
             if Instant::now() > deadline {
-                return Err(RegionError::Behind(behind.join(", ")));
+                return Err(RegionError::Lagging(lagging.join(", ")));
             }
             sleep(POLL).await;
         }

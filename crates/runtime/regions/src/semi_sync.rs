@@ -21,7 +21,7 @@ use journal_nats::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireEr
 /// Between two looks at one mirror while somebody waits. A look takes a journey to the pair anyway.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-const PAIR_BEHIND: &str = "the paired region does not have it yet";
+const PAIR_LAGS: &str = "the paired region does not have it yet";
 const NO_LEASE: &str = "the leases of this region have run out";
 
 /// How far the mirrors are, for whoever waits. One look answers all who wait for the same stream.
@@ -240,7 +240,7 @@ impl<W: Wire> Wire for Paired<W> {
         let (stream, answers) = (message.stream.clone(), message.expected_last.is_none());
         let sequence = self.wire.publish(message).await?;
         if !self.reached(&stream, sequence).await {
-            return Err(PublishError::Unknown(PAIR_BEHIND.to_owned()));
+            return Err(PublishError::Unknown(PAIR_LAGS.to_owned()));
         }
         // A request is acknowledged as soon as it is stored. Whoever was held up on the way may have been replaced.
         if answers && self.regions.as_ref().is_some_and(|regions| !regions.is_leased()) {
@@ -261,7 +261,7 @@ impl<W: Wire> Wire for Paired<W> {
         let found = self.wire.get(stream, sequence, source).await?;
         // This is how the outcome of a publish without an answer is found out.
         if found.is_some() && source == Source::Leader && !self.reached(stream, sequence).await {
-            return Err(WireError(PAIR_BEHIND.to_owned()));
+            return Err(WireError(PAIR_LAGS.to_owned()));
         }
         Ok(found)
     }

@@ -35,7 +35,7 @@ impl RegionAgent {
             Some(due) => due,
             None => self.what_to_trim(epoch).await?,
         };
-        if !self.behind(&due.ends).await?.is_empty() {
+        if !self.lagging(&due.ends).await?.is_empty() {
             *self.trim.lock().unwrap_or_else(PoisonError::into_inner) = Some(due);
             return Ok(());
         }

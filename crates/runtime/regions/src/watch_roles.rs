@@ -48,7 +48,7 @@ impl RegionAgent {
         };
         // Told before anything is done about it: what was overtaken lets go at once.
         let overtaken = next == RoleChange::Fence;
-        self.tell(here.clone(), pair.clone(), pair_reachable, overtaken);
+        self.publish(here.clone(), pair.clone(), pair_reachable, overtaken);
         drop(looking);
         self.note_followed(&here, pair.as_ref()).await.map_err(RegionError::Here)?;
         match next {
@@ -91,22 +91,22 @@ impl RegionAgent {
         }
         let (here, _) = self.here.records.record().await.map_err(RegionError::Here)?;
         if let Some(here) = here {
-            self.tell(here, pair, pair_reachable, false);
+            self.publish(here, pair, pair_reachable, false);
         }
         Ok(())
     }
 
-    fn tell(&self, here: Record, pair: Option<Record>, pair_reachable: bool, overtaken: bool) {
+    fn publish(&self, here: Record, pair: Option<Record>, pair_reachable: bool, overtaken: bool) {
         if pair_reachable {
             self.reach.note_follower(pair.as_ref().is_some_and(|pair| pair.role == Role::Standby));
         }
         self.epoch.send_if_modified(|epoch| std::mem::replace(epoch, here.epoch) != here.epoch);
         self.seen.send_replace(Observed { here: Some(here), pair, pair_reachable, overtaken });
-        self.tell_active();
+        self.publish_active();
     }
 
     /// Says whether this region is active, by what was seen last and what leases it has.
-    pub(super) fn tell_active(&self) {
+    pub(super) fn publish_active(&self) {
         let seen = self.seen.borrow();
         let role = seen.here.as_ref().map(|here| here.role);
         let leased = self.leases.as_ref().is_none_or(Leases::hold);

@@ -112,7 +112,7 @@ mod tests {
     use super::name_run;
 
     #[test]
-    fn the_id_of_a_run_follows_from_the_message_and_is_no_other_ones() {
+    fn the_id_of_a_run_is_derived_from_its_message_and_unique() {
         fn run(workflow: &str, from: &str, id: &str, mark: &str) -> String {
             name_run(workflow, from, id, mark).to_string()
         }

@@ -60,7 +60,7 @@ pub(crate) async fn take_all(
 async fn receive(parts: &SourceParts, at: &QueueRef, concurrency: u32) -> Result<Vec<Received>, QueueError> {
     let receive = Receive {
         at: at.clone(),
-        shelf: SubQueue::Main,
+        sub_queue: SubQueue::Main,
         session: None,
         mode: ReceiveMode::Lock { lock: None },
         max: concurrency as usize,

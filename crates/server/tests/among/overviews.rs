@@ -33,7 +33,7 @@ async fn an_overview_is_of_all_instances_together_whichever_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn partitions_that_nobody_holds_are_told_and_keep_nothing_back() {
+async fn partitions_without_an_owner_are_named_and_hold_nothing_else_back() {
     let world = World::without_holders().await;
     let seen = world.get(0, "/v1/overview").await.expect(200).json();
     let unheld = json!({ "total": PARTITIONS, "running": 0, "stopped": 0, "unheld": PARTITIONS });

@@ -65,7 +65,7 @@ async fn poison_comes_to_a_queue_that_another_instance_holds_and_makes() {
         }
         let peek = QueueCommand::Peek {
             at: QueueRef::queue(queue),
-            shelf: SubQueue::Main,
+            sub_queue: SubQueue::Main,
             from: MessageNo(0),
             max: 10,
         };

@@ -259,8 +259,8 @@ impl Instance {
             ingest::Metrics::register(&mut metrics),
         ));
         let secret = PeerSecret::new(&Secret::new(SECRET.to_owned())).unwrap();
-        let directory_of_others = Directory::new(id.clone(), cluster_view);
-        let peers = Peers::over_http(directory_of_others, secret, roles);
+        let peer_directory = Directory::new(id.clone(), cluster_view);
+        let peers = Peers::over_http(peer_directory, secret, roles);
         let remote_owners = peers.remote_owners(PARTITIONS).unwrap();
         let api = Api::new(Parts {
             journal: DynJournal::new(journal.clone()),

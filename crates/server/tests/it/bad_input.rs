@@ -64,7 +64,7 @@ async fn bad_queries_name_the_parameter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_uses_a_wrong_method_is_told_the_right_ones() {
+async fn a_wrong_method_is_answered_with_the_allowed_ones() {
     let world = World::start().await;
     for (path, methods) in [
         (RUNS, "POST"),

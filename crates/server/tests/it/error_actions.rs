@@ -32,7 +32,7 @@ async fn world() -> Scheduler {
 }
 
 /// Runs a job whose endpoint is down until its errorAction has run; it must have been done.
-async fn fail_and_tell(world: &Scheduler, name: &str, mut error_action: Value) {
+async fn run_error_action(world: &Scheduler, name: &str, mut error_action: Value) {
     let job = format!("/v1/collections/c/jobs/{name}");
     error_action["retryPolicy"] = retries(3);
     let action = json!({
@@ -100,7 +100,7 @@ async fn built_in_queues_and_topics_have_the_message_by_either_name() {
         ),
     ];
     for (name, action, path) in cases {
-        fail_and_tell(&world, name, action).await;
+        run_error_action(&world, name, action).await;
         let (text, known, country) = next(&world, path).await;
         assert_eq!(text, format!("by {name}"));
         assert_eq!((&known["Label"], &known["CorrelationId"]), (&json!("failed"), &json!("c-7")), "{known}");
@@ -122,7 +122,7 @@ async fn a_storage_queue_has_the_message_in_its_envelope() {
     let world = world().await;
     let message = json!({ "storageAccount": azurite.url(), "queueName": "errors", "sasToken": azurite.sas(),
         "message": "the endpoint is down" });
-    fail_and_tell(&world, "storage", json!({ "type": "StorageQueue", "queueMessage": message })).await;
+    run_error_action(&world, "storage", json!({ "type": "StorageQueue", "queueMessage": message })).await;
     let got = ask(Method::GET, "/messages").await.expect(200).text;
     let text = got.split("MessageText>").nth(1).unwrap().trim_end_matches("</");
     let envelope = String::from_utf8(STANDARD.decode(text).unwrap()).unwrap();
@@ -165,7 +165,7 @@ async fn rabbitmq_has_the_message_by_either_protocol() {
         ),
     ];
     for (name, action) in cases {
-        fail_and_tell(&world, name, action).await;
+        run_error_action(&world, name, action).await;
         let receiver = if name == "rabbitmq" { &mut plain } else { &mut receiver };
         let delivery = tokio::time::timeout(PATIENCE, receiver.next()).await.unwrap().unwrap();
         let message = delivery.message.clone();
@@ -188,7 +188,7 @@ async fn nats_has_the_message() {
     lines.find(|line| line.starts_with("PONG")).unwrap();
     let world = world().await;
     let nats = sends(json!({ "url": peer.url(), "subject": "errors", "stream": false }), "by nats");
-    fail_and_tell(&world, "nats", json!({ "type": "Nats", "nats": nats })).await;
+    run_error_action(&world, "nats", json!({ "type": "Nats", "nats": nats })).await;
     let read = tokio::task::block_in_place(|| lines.find(|line| line.contains("by nats")));
     assert!(read.is_some());
 }

@@ -14,8 +14,8 @@ fn read(path: &str) -> String {
 
 /// The first block between fences after this heading.
 fn fenced(text: &str, heading: &str) -> String {
-    let (_, behind) = text.split_once(heading).unwrap_or_else(|| panic!("{heading} is not there"));
-    let block = behind.split("```").nth(1).expect("a block follows");
+    let (_, rest) = text.split_once(heading).unwrap_or_else(|| panic!("{heading} is not there"));
+    let block = rest.split("```").nth(1).expect("a block follows");
     // The first line says what kind of text it is.
     block.split_once('\n').expect("a block has lines").1.to_owned()
 }
@@ -52,10 +52,10 @@ fn refused(configuration: &str, leaf: &str) -> Option<String> {
 /// Where the second region connects, as its manifest says.
 fn leaf_url() -> String {
     let manifest = read("deploy/kubernetes/regions/west/nats.yaml");
-    let (before, behind) = manifest.split_once("name: NATS_LEAF_URL, value: '").expect("the variable is set");
+    let (before, rest) = manifest.split_once("name: NATS_LEAF_URL, value: '").expect("the variable is set");
     // Kubernetes puts into a value only what was set before it.
     assert!(before.contains("name: NATS_PASSWORD"), "{before}");
-    behind.split('\'').next().expect("it has a value").to_owned()
+    rest.split('\'').next().expect("it has a value").to_owned()
 }
 
 #[test]

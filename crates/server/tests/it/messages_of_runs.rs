@@ -43,7 +43,7 @@ async fn a_step_sends_to_the_queue_that_it_names_and_to_no_topic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_feed_is_told_of_runs_that_are_undone_or_parked_also_when_it_has_sessions() {
+async fn the_feed_reports_undone_and_parked_runs_also_when_it_has_sessions() {
     let bus = Bus::start().await;
     bus.queue("orders", json!({})).await;
     bus.put("/v1/topics/nobody", json!({})).await.expect(201);

@@ -29,7 +29,7 @@ async fn say(world: &World, service: &str, said: &Value) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_overview_tells_what_comes_in_what_goes_out_and_what_is_left() {
+async fn the_overview_shows_rates_in_and_out_and_the_backlog() {
     let world = World::start().await;
     world.send(Method::PUT, "/v1/collections/c", &json!({})).await.expect(201);
     let action = json!({ "type": "Http", "request": { "uri": "http://127.0.0.1:9/", "method": "GET" } });

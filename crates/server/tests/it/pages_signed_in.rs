@@ -65,7 +65,7 @@ async fn the_raw_json_of_a_run_is_for_whoever_may_see_its_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_tells_who_is_signed_out_and_proxies_to_pass_it_on() {
+async fn a_stream_reports_a_sign_out_and_asks_proxies_not_to_buffer() {
     let server = Guarded::start().await;
     let stream = server.browse(None, Method::GET, "/ui/live?at=%2Fui%2Fruns").await.expect(200);
     assert_eq!(stream.headers["content-type"], "text/event-stream");

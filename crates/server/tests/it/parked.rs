@@ -69,7 +69,7 @@ async fn a_person_can_skip_do_by_hand_call_instead_or_give_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_decide_at_once_one_does_and_the_others_are_told() {
+async fn of_many_concurrent_decisions_one_wins_and_the_others_get_a_conflict() {
     let world = World::start().await;
     for round in 0..10 {
         let id = format!("d-{round}");

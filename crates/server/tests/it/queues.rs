@@ -154,7 +154,7 @@ async fn a_client_that_goes_away_while_it_waits_eats_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_when_the_server_stops_is_told_that_nothing_came() {
+async fn a_waiting_consumer_gets_an_empty_response_when_the_server_stops() {
     let mut bus = Bus::start().await;
     bus.queue("q", json!({})).await;
     let request = crate::bus::ask(Method::POST, "/q/messages/head?timeout=300", &[], "");

@@ -45,7 +45,7 @@ async fn the_witness_and_the_region_are_spoken_to_with_the_same_certificates() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_person_has_to_change_is_told_from_what_passes() {
+async fn a_wrong_configuration_is_distinguished_from_a_passing_failure() {
     let data = tempfile::tempdir().unwrap();
     let one = NatsSettings { servers: 1, system_account: true, ..NatsSettings::default() };
     let mut servers = NatsCluster::start_with(one).unwrap();

@@ -131,7 +131,7 @@ async fn requests_that_only_the_lost_region_had_are_handed_in_again() {
         (call(pair.west.address(), promote).await.status == 200).then_some(())
     })
     .await;
-    pair.link.mend();
+    pair.link.restore();
     let tail = pair.until("the east has kept its tail", async || {
         let region = pair.east("/v1/region").await.expect(200).json();
         (region["here"]["role"] == "standby").then(|| region["tail"].clone())

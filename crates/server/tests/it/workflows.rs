@@ -53,7 +53,7 @@ steps:
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_parked_run_and_its_end_are_told_also_when_the_first_telling_fails() {
+async fn a_parked_run_and_its_end_are_reported_also_when_the_first_notice_fails() {
     let world = World::start().await;
     let url = world.fleet.url(Service::Account);
     let source = workflows::ready(&world.fleet.addresses())[0].clone();

@@ -68,7 +68,7 @@ pub struct Log {
     cache_bytes_max: usize,
     superblock: Superblock,
     /// By slot, as of the last frame formed.
-    standings: Vec<PartitionMark>,
+    marks: Vec<PartitionMark>,
     /// Every partition's frame number when the active segment began.
     segment_began: Vec<u64>,
     /// The last frame's number.
@@ -313,8 +313,8 @@ impl Log {
                     self.cached_bytes += payload.len();
                 }
                 FrameKind::Trim => {
-                    let standing = &self.standings[usize::from(header.slot)];
-                    self.index.trim(header.slot, standing.events_trimmed, standing.inbox_trimmed);
+                    let mark = &self.marks[usize::from(header.slot)];
+                    self.index.trim(header.slot, mark.events_trimmed, mark.inbox_trimmed);
                     self.may_remove = true;
                 }
                 FrameKind::Claim | FrameKind::Mark => {}
@@ -331,10 +331,10 @@ impl Log {
     fn form_mark(&mut self) {
         self.buffer.clear();
         self.buffer.resize(frame::HEADER_BYTES, 0);
-        for (slot, standing) in self.standings.iter().enumerate() {
-            if standing.frame_number != self.segment_began[slot] {
+        for (slot, mark) in self.marks.iter().enumerate() {
+            if mark.frame_number != self.segment_began[slot] {
                 self.buffer.extend_from_slice(&(slot as u16).to_le_bytes());
-                self.buffer.extend_from_slice(&standing.frame_number.to_le_bytes());
+                self.buffer.extend_from_slice(&mark.frame_number.to_le_bytes());
             }
         }
         let payload = &self.buffer[frame::HEADER_BYTES..];

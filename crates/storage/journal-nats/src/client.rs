@@ -277,7 +277,7 @@ impl Wire for Client {
             Answer::Refused { error } => return Err(api::publish_error(&error)),
         };
         if message.expected_last.is_none() {
-            self.tell(&message.stream, stored).await;
+            self.hint_end(&message.stream, stored).await;
         }
         Ok(stored)
     }

@@ -54,7 +54,7 @@ pub async fn check_region(
     replicas: usize,
 ) -> Result<(), OpenError> {
     let name = format!("KV_{}", names::region_bucket(&installation.name));
-    let Some(found) = told(client, &name).await? else { return Ok(()) };
+    let Some(found) = find_config(client, &name).await? else { return Ok(()) };
     let found = parse(&name, &found)?;
     let wanted = config(name, String::new(), replicas);
     check_kept(&wanted, &found)
@@ -65,18 +65,18 @@ pub async fn check_region(
 /// mirror nobody can tell.
 pub async fn check_partitions(client: &Client, installation: &Installation) -> Result<(), OpenError> {
     let wanted = events_config(installation, PartitionId::CONTROL, 1);
-    let found = told(client, &wanted.name).await?;
+    let found = find_config(client, &wanted.name).await?;
     let found = found.ok_or_else(|| WireError(format!("{} is not mirrored yet", wanted.name)))?;
     check_made_with(&wanted, &parse(&wanted.name, &found)?)
 }
 
 /// Whether there is a stream of this name.
 pub(crate) async fn exists(client: &Client, stream: &str) -> Result<bool, OpenError> {
-    Ok(told(client, stream).await?.is_some())
+    Ok(find_config(client, stream).await?.is_some())
 }
 
 /// The configuration of a stream, if there is one; asked until somebody says. While servers start it has no leader.
-async fn told(client: &Client, stream: &str) -> Result<Option<Map<String, Value>>, OpenError> {
+async fn find_config(client: &Client, stream: &str) -> Result<Option<Map<String, Value>>, OpenError> {
     Ok(ask_again(TRIES_MAX, || find(client, stream)).await?)
 }
 

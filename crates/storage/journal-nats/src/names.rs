@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_tells_the_epoch_that_its_stream_was_opened_in() {
+    fn a_subject_contains_the_epoch_in_which_its_stream_was_opened() {
         for partition in [PartitionId(7), PartitionId::CONTROL] {
             for subject in [inbox_subject("i", partition), events_subject("i", partition)] {
                 for epoch in [0, 1, 12] {

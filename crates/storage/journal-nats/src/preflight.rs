@@ -52,7 +52,7 @@ pub async fn check(settings: &Settings, client: &Client) -> Result<(), OpenError
     }
     let watch = survey::Watch::new(asker, wanted, &servers);
     client.watch_servers(|surveys| {
-        watch.tell(&surveys);
+        watch.publish(&surveys);
         watch.run(surveys)
     });
     Ok(())

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_what_they_are_of() {
+    fn names_say_what_they_belong_to() {
         let layout = Layout::new("shop", PartitionId(3));
         let manifest = layout.manifest(Seq(70), Epoch(2));
         assert_eq!(manifest, "shop/00003/manifest/00000000000000000070-0000000002");

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused_and_not_quoted() {
+    fn a_malformed_key_is_refused_and_not_quoted() {
         let short = STANDARD.encode([7; 31]);
         let long = STANDARD.encode([7; 33]);
         let almost_hex = format!("{}x", "a".repeat(63));

@@ -36,7 +36,7 @@ fn a_file_that_others_can_read_is_refused_with_the_fix() {
 }
 
 #[test]
-fn what_is_no_key_file_is_refused_and_left_as_it_is() {
+fn a_file_that_is_not_a_key_file_is_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");
     for text in [&b""[..], b"not a key", b"\xff\xfe", &[b'a'; 5000]] {

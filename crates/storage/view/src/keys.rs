@@ -37,7 +37,7 @@ const WORKFLOW: u8 = b'w';
 const KEY: u8 = b'k';
 const COLLECTION: u8 = b'c';
 const JOB: u8 = b'j';
-const STANDING: u8 = b'n';
+const PROGRESS: u8 = b'n';
 const DUE: u8 = b'd';
 const MESSAGE: u8 = b'q';
 
@@ -58,7 +58,7 @@ pub(crate) fn job_in(collection: Uid, name: &str) -> Vec<u8> {
 }
 
 pub(crate) fn progress(job: &JobRef) -> Vec<u8> {
-    [&[STANDING], job.collection.0.as_slice(), job.name.as_bytes()].concat()
+    [&[PROGRESS], job.collection.0.as_slice(), job.name.as_bytes()].concat()
 }
 
 /// The position of a job in the index of due jobs: the earliest first.

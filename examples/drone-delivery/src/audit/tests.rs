@@ -37,7 +37,7 @@ fn doubles(text: &str) -> Vec<u64> {
 }
 
 #[test]
-fn one_effect_each_is_no_double() {
+fn one_effect_each_is_not_a_double() {
     assert_eq!(doubles("drone create a key 1; drone create b key 2; drone delete a key 3"), [0; 0]);
     assert_eq!(
         doubles("package create p claim a; package create p claim b; package delete p claim a"),

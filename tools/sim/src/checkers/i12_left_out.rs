@@ -26,8 +26,8 @@ impl Checker for LeftOut {
             Event::Fired(fired) => judge_fired(durable, fired),
             Event::Job(fact) => match &**fact {
                 JobFact::Put(job) => judge_put(durable, job),
-                JobFact::Stands { job, standing } => match durable.book.jobs.get(job) {
-                    Some(before) => judge_stands(durable, before, standing),
+                JobFact::Progressed { job, progress } => match durable.book.jobs.get(job) {
+                    Some(before) => judge_progress(durable, before, progress),
                     None => Err("a job that is not there stands".to_owned()),
                 },
                 JobFact::Deleted { .. } | JobFact::CollectionPut(_) | JobFact::CollectionDeleted { .. } => {
@@ -46,7 +46,7 @@ fn judge_fired(durable: &Durable<'_>, fired: &Fired) -> Result<(), String> {
     let id = &fired.request.id;
     let before = durable.book.jobs.get(&fired.job).ok_or_else(|| format!("{id} is of no job"))?;
     let occurrence = Occurrence::of_request(&fired.request).ok_or_else(|| format!("{id} is none"))?;
-    let (was, is) = (&before.standing, &fired.standing);
+    let (was, is) = (&before.progress, &fired.progress);
     require(is.fired == was.fired + 1, || format!("{id} is the {}th after {}", is.fired, was.fired))?;
     require((is.skipped, is.missed) == (was.skipped, was.missed), || {
         format!("{id} was fired and one was left out")
@@ -65,7 +65,7 @@ fn judge_fired(durable: &Durable<'_>, fired: &Fired) -> Result<(), String> {
 
 /// The occurrence whose turn it is, as the policy for missed ones has it.
 fn chosen(job: &Job, wall: Timestamp) -> Option<Ticks> {
-    let planned = job.standing.next?;
+    let planned = job.progress.next?;
     match job.definition.spec.missed {
         Missed::Latest if is_missed(job, wall) => Some(Oracle::of(job).newest(planned, wall)),
         Missed::Skip if is_missed(job, wall) => None,
@@ -74,32 +74,32 @@ fn chosen(job: &Job, wall: Timestamp) -> Option<Ticks> {
 }
 
 fn is_missed(job: &Job, wall: Timestamp) -> bool {
-    job.standing.due.is_some_and(|due| wall.since(due) > GRACE)
+    job.progress.due.is_some_and(|due| wall.since(due) > GRACE)
 }
 
 fn judge_put(durable: &Durable<'_>, job: &Job) -> Result<(), String> {
-    let (name, is) = (&job.definition.name, &job.standing);
+    let (name, is) = (&job.definition.name, &job.progress);
     let before = durable.book.jobs.get(&job.definition.at);
     let same_timing = before.is_some_and(|before| {
-        before.definition.spec.timing == job.definition.spec.timing && !before.standing.state.is_final()
+        before.definition.spec.timing == job.definition.spec.timing && !before.progress.state.is_final()
     });
-    let counted = before.filter(|_| same_timing).map_or(0, |before| before.standing.counted);
+    let counted = before.filter(|_| same_timing).map_or(0, |before| before.progress.counted);
     require(is.counted == counted, || format!("{name} was edited and counts {}", is.counted))?;
-    let kept = |standing: &JobProgress| (standing.fired, standing.skipped, standing.missed, standing.newest);
-    let was = before.map_or((0, 0, 0, None), |before| kept(&before.standing));
+    let kept = |progress: &JobProgress| (progress.fired, progress.skipped, progress.missed, progress.newest);
+    let was = before.map_or((0, 0, 0, None), |before| kept(&before.progress));
     require(kept(is) == was, || format!("{name} was edited and its counts changed"))?;
     if !job.definition.spec.enabled || !collection_enabled(durable, job) {
         return rests(name, is);
     }
-    if let Some(before) = before.filter(|before| same_timing && before.standing.state == JobState::Enabled) {
-        let was = &before.standing;
+    if let Some(before) = before.filter(|before| same_timing && before.progress.state == JobState::Enabled) {
+        let was = &before.progress;
         return require((is.next, is.due) == (was.next, was.due), || format!("{name} was planned again"));
     }
     planned(name, is, Oracle::of(job).first(job.definition.changed_at))
 }
 
-fn judge_stands(durable: &Durable<'_>, before: &Job, is: &JobProgress) -> Result<(), String> {
-    let (name, was, wall) = (&before.definition.name, &before.standing, durable.wall);
+fn judge_progress(durable: &Durable<'_>, before: &Job, is: &JobProgress) -> Result<(), String> {
+    let (name, was, wall) = (&before.definition.name, &before.progress, durable.wall);
     let spec = &before.definition.spec;
     require(is.counted == was.counted && is.fired == was.fired, || format!("{name} counts without firing"))?;
     let more = (is.skipped - was.skipped, is.missed - was.missed);

@@ -57,7 +57,9 @@ impl Checker for Edits {
                     }
                     self.versions_of(&job.name).push(0);
                 }
-                JobFact::Stands { .. } | JobFact::CollectionPut(_) | JobFact::CollectionDeleted { .. } => {}
+                JobFact::Progressed { .. }
+                | JobFact::CollectionPut(_)
+                | JobFact::CollectionDeleted { .. } => {}
             },
             _ => {}
         }

@@ -52,13 +52,13 @@ fn same_messages(queues: &Queues, stock: &Stock, accusations: &mut Accusations<'
 }
 
 fn is_as(slot: &Slot, kept: &Kept) -> bool {
-    let stands = match slot.standing {
+    let stands = match slot.state {
         MessageState::Scheduled { at } => Stands::Waits { at },
         MessageState::Ready => Stands::Ready,
         MessageState::Locked { token, until } => Stands::With { token, until },
     };
     stands == kept.stands
-        && (slot.shelf == SubQueue::Dead) == kept.dead
+        && (slot.sub_queue == SubQueue::Dead) == kept.dead
         && slot.deliveries == kept.deliveries
         && slot.expires_at == kept.expires_at
 }

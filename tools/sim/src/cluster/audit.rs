@@ -42,7 +42,7 @@ pub async fn moving(stage: &Stage) -> Option<String> {
                     return Some(format!("partition {partition} has taken {through} of {last}"));
                 }
                 let book = &world.judge.pasts[active].book;
-                let waits = book.jobs.values().find(|job| job.standing.state == JobState::Enabled);
+                let waits = book.jobs.values().find(|job| job.progress.state == JobState::Enabled);
                 if let Some(job) = waits.filter(|_| partition.0 == 0) {
                     return Some(format!("job {} is to be fired", job.definition.name));
                 }
@@ -145,10 +145,10 @@ fn jobs(stage: &Stage) {
     let mut wrong = Vec::new();
     for (at, job) in &world.judge.pasts[active].book.jobs {
         let count = job.definition.spec.timing.recurrence.as_ref().and_then(|recurrence| recurrence.count);
-        if count.is_some_and(|count| u64::from(count) != job.standing.fired) {
+        if count.is_some_and(|count| u64::from(count) != job.progress.fired) {
             wrong.push((
                 "I12",
-                format!("{} fired {} times, it should {count:?}", job.definition.name, job.standing.fired),
+                format!("{} fired {} times, it should {count:?}", job.definition.name, job.progress.fired),
             ));
         }
         let row = rows.jobs.get(at);
@@ -161,7 +161,7 @@ fn jobs(stage: &Stage) {
 
 fn one_region(stage: &Stage) {
     let mut world = stage.sim.world();
-    let active = world.regions.iter().filter(|region| region.standing.role == Role::Active).count();
+    let active = world.regions.iter().filter(|region| region.state.role == Role::Active).count();
     if active != 1 {
         world.judge.accuse("R1", format!("{active} regions are active when all is well"));
     }

@@ -163,7 +163,7 @@ impl Stage {
             .into_iter()
             .filter(|one| {
                 let region = &world.regions[one.region];
-                region.standing.role == Role::Active && !region.lost
+                region.state.role == Role::Active && !region.lost
             })
             .collect();
         reachable.get(draw as usize % reachable.len().max(1)).cloned()

@@ -18,14 +18,14 @@ use view::{Ids, View};
 use super::link::Link;
 use super::register::RegisterClient;
 use super::services::Outside;
-use super::shelf::Shelf;
+use super::snapshot_store::SnapshotStore;
 use super::watch::Watched;
 use super::world::Sim;
 use crate::faults::journal::FaultyJournal;
 use crate::faults::wire::FaultyWire;
 
 /// The journal of an instance.
-pub type Own = Watched<NatsJournal<FaultyWire<Link>, Shelf>>;
+pub type Own = Watched<NatsJournal<FaultyWire<Link>, SnapshotStore>>;
 
 /// An instance that runs.
 pub struct Instance {
@@ -50,11 +50,11 @@ impl Instance {
             (world.lives[&life].region, world.plan.partitions, world.plan.snapshot_after_bytes)
         };
         // Before the streams are looked at: the region may change while they are.
-        let known = sim.world().regions[region].standing.epoch;
+        let known = sim.world().regions[region].state.epoch;
         let link = FaultyWire(Link::new(sim.clone(), life, region));
-        let shelf = Shelf { sim: sim.clone(), life, region };
+        let snapshot_store = SnapshotStore { sim: sim.clone(), life, region };
         let installation = Installation { name: super::NAME.to_owned(), partitions, inbox_bytes_max: None };
-        let inner = NatsJournal::over(link, &installation, shelf, u64::from(life)).await?;
+        let inner = NatsJournal::over(link, &installation, snapshot_store, u64::from(life)).await?;
         let journal = Arc::new(Watched { inner, sim: sim.clone(), life, region });
         let view = View::open(directory, crate::process::view_settings())?;
         let settings =
@@ -119,9 +119,9 @@ struct Hold {
 
 impl Hold {
     /// As a server does whose region has become active: what was known may be of a history that was replaced.
-    async fn look_anew(&self) -> Result<u64, String> {
+    async fn forget_a_replaced_history(&self) -> Result<u64, String> {
         let mut known = self.known.lock().await;
-        let epoch = self.journal.sim.world().regions[self.journal.region].standing.epoch;
+        let epoch = self.journal.sim.world().regions[self.journal.region].state.epoch;
         if *known != epoch {
             self.journal.inner.forget().await.map_err(|error| error.to_string())?;
             *known = epoch;
@@ -140,7 +140,7 @@ impl PartitionOwner for Hold {
             self.control.store(true, Ordering::Relaxed);
             return Ok(Epoch(1));
         }
-        let region = self.look_anew().await?;
+        let region = self.forget_a_replaced_history().await?;
         self.journal.inner.expect(partition, DurableEnd::floor(durable_end, region));
         self.taken_in.lock().expect("nobody panics while holding it").insert(partition, region);
         self.engine.take(partition).await.map_err(|error| error.to_string())

@@ -162,8 +162,8 @@ impl Judge {
     ) {
         let newest = self.chain(region, partition).epoch;
         let told = self.claims.get(&(life, partition)).filter(|told| told.epoch == epoch);
-        let opened_anew = told.is_some_and(|told| told.region_epoch < region_epoch);
-        if newest <= epoch && !opened_anew {
+        let reopened = told.is_some_and(|told| told.region_epoch < region_epoch);
+        if newest <= epoch && !reopened {
             self.accuse(
                 "E4",
                 format!("epoch {epoch} of partition {partition} was refused, {newest} is the newest"),

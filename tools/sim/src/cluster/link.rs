@@ -203,7 +203,7 @@ impl Wire for Link {
         if world.regions.len() < 2 || world.link_cut_until > self.sim.now() || world.regions[pair].lost {
             return Err(WireError("the pair does not answer".to_owned()));
         }
-        if world.regions[pair].standing.role != Role::Standby {
+        if world.regions[pair].state.role != Role::Standby {
             // It has a history of its own.
             return Ok(None);
         }

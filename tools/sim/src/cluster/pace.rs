@@ -13,7 +13,7 @@ const FIRST_MS: u64 = 15_000;
 const LENGTH_MS: u64 = 4_000;
 
 /// How much longer than the requests the work may take before it counts as fallen behind, in ms.
-const BEHIND_MS: u64 = 2_000;
+const LAG_MS_MAX: u64 = 2_000;
 
 /// A run has five frames. Each takes an append, and before that, on a busy partition, half of the one that is under way.
 const FRAMES: f64 = 5.0;
@@ -91,7 +91,7 @@ impl Case {
         let most = 1000.0 / append_ms;
         let run_ms = took_ms as f64 / ended as f64;
         let run_most_ms = (ENTERS + FRAMES * (1.0 + WAITS)) * append_ms + CALLS_MS;
-        let kept_up = worked_ms < LENGTH_MS + BEHIND_MS && ended == self.requests();
+        let kept_up = worked_ms < LENGTH_MS + LAG_MS_MAX && ended == self.requests();
         println!(
             "{:>10}  {:>9}  {:>6}  {each:>13.0}  {most:>7.0}  {:>14.1}  {:>12.1}  {run_ms:>8.1}  {run_most_ms:>7.0}  {kept_up}",
             self.partitions,

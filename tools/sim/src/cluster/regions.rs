@@ -71,7 +71,7 @@ pub fn act(stage: &Arc<Stage>, deed: &Deed) {
 fn force(stage: &Stage, region: usize) {
     let now = stage.sim.now();
     let mut world = stage.sim.world();
-    let Region { standing: here, level, lost, .. } = world.regions[region];
+    let Region { state: here, level, lost, .. } = world.regions[region];
     if must_be_level(here, None) && !level {
         world.coverage.note(Sometimes::NotLevel);
         return;
@@ -88,7 +88,7 @@ async fn switch(stage: Arc<Stage>, region: usize) {
     let begun = stage.sim.now();
     let epoch = {
         let mut world = stage.sim.world();
-        let (here, there) = (world.regions[region].standing, world.regions[pair].standing);
+        let (here, there) = (world.regions[region].state, world.regions[pair].state);
         if !world.is_joined(begun) || may_promote(here, Some(there)).is_err() {
             return;
         }
@@ -96,7 +96,7 @@ async fn switch(stage: Arc<Stage>, region: usize) {
             world.fill_cut_mirrors(region);
         }
         if there.role == Role::Active {
-            world.regions[pair].standing.role = Role::Fenced;
+            world.regions[pair].state.role = Role::Fenced;
         }
         side(region).epoch_above(here.epoch.max(there.epoch))
     };
@@ -112,7 +112,7 @@ async fn switch(stage: Arc<Stage>, region: usize) {
     let now = stage.sim.now();
     if !stage.sim.world().is_joined(now) {
         // Given up: who is fenced and has not been overtaken can be made active again.
-        stage.sim.world().regions[pair].standing.role = Role::Active;
+        stage.sim.world().regions[pair].state.role = Role::Active;
         return;
     }
     stage.sim.world().regions[pair].close();
@@ -144,16 +144,16 @@ fn look(world: &mut World, now: u64, region: usize) -> bool {
     if !world.is_joined(now) {
         return false;
     }
-    let (here, pair) = (world.regions[region].standing, world.regions[1 - region].standing);
+    let (here, pair) = (world.regions[region].state, world.regions[1 - region].state);
     if here.role == Role::Standby && now.is_multiple_of(TIDY_MS) {
         world.fill_cut_mirrors(region);
     }
     match on_pair(here, pair) {
         RoleChange::Stay => {}
-        RoleChange::AdoptEpoch { epoch } => world.regions[region].standing.epoch = epoch,
+        RoleChange::AdoptEpoch { epoch } => world.regions[region].state.epoch = epoch,
         RoleChange::Fence => {
             world.say(now, || format!("region {region} was overtaken"));
-            world.regions[region].standing.role = Role::Fenced;
+            world.regions[region].state.role = Role::Fenced;
             // What its pair has done since is not here.
             world.regions[region].level = false;
             world.regions[region].close();
@@ -177,7 +177,7 @@ async fn mirror(stage: Arc<Stage>) {
         tokio::time::sleep(Duration::from_millis(nap_ms)).await;
         let now = stage.sim.now();
         let mut world = stage.sim.world();
-        let standby = world.regions.iter().position(|region| region.standing.role == Role::Standby);
+        let standby = world.regions.iter().position(|region| region.state.role == Role::Standby);
         if let Some(standby) = standby.filter(|_| world.is_joined(now)) {
             world.copy(now, standby);
         }
@@ -191,7 +191,7 @@ impl World {
 
     /// The end of a planned promotion: all is there, or it is given up. False while it waits.
     fn is_switched(&mut self, now: u64, region: usize, epoch: u64, late: bool) -> bool {
-        if self.regions[region].standing.role != Role::Standby {
+        if self.regions[region].state.role != Role::Standby {
             return true;
         }
         if self.is_joined(now) && self.mirrors_are_current(region) {
@@ -201,9 +201,9 @@ impl World {
             return true;
         }
         let pair = 1 - region;
-        let standing = self.regions[pair].standing;
-        if late && standing.role == Role::Fenced && may_promote(standing, None).is_ok() {
-            self.open(now, pair, side(pair).epoch_above(standing.epoch));
+        let state = self.regions[pair].state;
+        if late && state.role == Role::Fenced && may_promote(state, None).is_ok() {
+            self.open(now, pair, side(pair).epoch_above(state.epoch));
         }
         late
     }
@@ -237,7 +237,7 @@ impl World {
         }
         let current = self.mirrors_are_current(to);
         if self.plan.uneven_mirrors || current {
-            self.regions[to].shelves = self.regions[1 - to].shelves.clone();
+            self.regions[to].snapshots = self.regions[1 - to].snapshots.clone();
         }
         self.regions[to].level |= current;
     }
@@ -261,7 +261,7 @@ impl World {
         for stream in here.streams.values_mut() {
             (stream.closed, stream.opened) = (false, epoch);
         }
-        here.standing = RegionState { role: Role::Active, epoch };
+        here.state = RegionState { role: Role::Active, epoch };
         here.level = true;
         self.fill_inboxes(region);
     }
@@ -317,7 +317,7 @@ impl World {
         let here = &mut self.regions[region];
         here.term = old.term + 1;
         here.rolls = old.rolls;
-        here.standing = RegionState { role: Role::Standby, epoch };
+        here.state = RegionState { role: Role::Standby, epoch };
         here.level = false;
         here.close();
         self.judge.forget(region);

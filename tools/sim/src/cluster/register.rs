@@ -32,7 +32,7 @@ impl Region {
             known: true,
             members: living.map(|(id, (member, _))| (id.clone(), member.clone())).collect(),
             ownerships: self.rolls.ownerships.clone(),
-            active: self.standing.role == Role::Active,
+            active: self.state.role == Role::Active,
         }
     }
 }

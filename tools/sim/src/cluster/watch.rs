@@ -50,7 +50,7 @@ impl<J: Journal> Journal for Watched<J> {
             if let Some(gone) = before.map(|life| life.dead) {
                 world.coverage.note(if gone { Sometimes::TakenOver } else { Sometimes::HandedOver });
             }
-            let region_epoch = world.regions[self.region].standing.epoch;
+            let region_epoch = world.regions[self.region].state.epoch;
             let told = Told { epoch, term, region_epoch };
             world.judge.claimed(self.life, self.region, partition, told, claim.events_tail);
         }
@@ -80,7 +80,7 @@ impl<J: Journal> Journal for Watched<J> {
                 if world.lives[&self.life].frozen_until > 0 {
                     world.coverage.note(Sometimes::FrozenFenced);
                 }
-                let region = (self.region, world.regions[self.region].standing.epoch);
+                let region = (self.region, world.regions[self.region].state.epoch);
                 world.judge.fenced(self.life, region, partition, epoch.0);
             }
             Err(AppendError::Full) => {}

@@ -18,7 +18,7 @@ use super::plan::{Plan, Weather};
 use super::register::Rolls;
 use super::report::Figures;
 use super::services::Ledger;
-use super::shelf::Shelves;
+use super::snapshot_store::StoredSnapshots;
 use crate::dice;
 use crate::plan::Fates;
 
@@ -54,8 +54,8 @@ pub struct World {
 pub struct Region {
     pub streams: BTreeMap<String, Stream>,
     pub rolls: Rolls,
-    pub shelves: Shelves,
-    pub standing: RegionState,
+    pub snapshots: StoredSnapshots,
+    pub state: RegionState,
     /// Since it became a mirror it has once had everything; who was active has.
     pub level: bool,
     /// Nobody there answers.
@@ -254,9 +254,9 @@ impl World {
 
     /// The region that is active, by the highest epoch.
     pub fn active(&self) -> usize {
-        let active = |(_, region): &(usize, &Region)| region.standing.role == Role::Active;
+        let active = |(_, region): &(usize, &Region)| region.state.role == Role::Active;
         let newest = self.regions.iter().enumerate().filter(active);
-        let newest = newest.max_by_key(|(_, region)| region.standing.epoch);
+        let newest = newest.max_by_key(|(_, region)| region.state.epoch);
         newest.map_or(0, |(region, _)| region)
     }
 }
@@ -277,8 +277,8 @@ impl Region {
         Region {
             streams,
             rolls: Rolls::default(),
-            shelves: Shelves::default(),
-            standing: RegionState { role, epoch: 1 },
+            snapshots: StoredSnapshots::default(),
+            state: RegionState { role, epoch: 1 },
             level: role == Role::Active,
             lost: false,
             term: 0,

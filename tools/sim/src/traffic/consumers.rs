@@ -29,7 +29,7 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     if receive.mode == ReceiveMode::Delete {
         sim.world().see(Sighting::DeletingAsked { at: receive.at.to_string() });
     }
-    let (at, shelf) = (receive.at.clone(), receive.shelf);
+    let (at, sub_queue) = (receive.at.clone(), receive.sub_queue);
     let answer = process.engine.queue(partition(&process, &at), QueueCommand::Receive(receive));
     let leaves = Duration::from_millis(deed.leave_after_ms.unwrap_or(u64::from(u32::MAX)));
     let answer = tokio::time::timeout(leaves, answer).await.ok();
@@ -43,7 +43,7 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
             let waited = world.now() > asked_at && deed.patience_ms > 0;
             if received.is_empty() && waited && deed.session.is_none() {
                 let wall = world.wall();
-                if let Some(no) = ready_since(&world.depot, &at, shelf, facts, wall) {
+                if let Some(no) = ready_since(&world.depot, &at, sub_queue, facts, wall) {
                     let what =
                         format!("a consumer of {at} received nothing while message {} was there", no.0);
                     world.accuse("L5", what);
@@ -81,7 +81,7 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
 fn receive(deed: &Consume) -> Receive {
     Receive {
         at: place(deed.place),
-        shelf: if deed.dead { SubQueue::Dead } else { SubQueue::Main },
+        sub_queue: if deed.dead { SubQueue::Dead } else { SubQueue::Main },
         session: deed.session.map(|session| format!("s{session}")),
         mode: match deed.delete {
             true => ReceiveMode::Delete,
@@ -190,7 +190,7 @@ pub async fn drain(sim: &Sim, process: &Process, at: &QueueRef) -> Option<String
     loop {
         let receive = Receive {
             at: at.clone(),
-            shelf: SubQueue::Main,
+            sub_queue: SubQueue::Main,
             session: None,
             mode: ReceiveMode::Lock { lock: None },
             max: 10,

@@ -144,8 +144,8 @@ fn command(deed: &QueueDeed, n: u32, due: Option<Timestamp>) -> QueueCommand {
             QueueCommand::Redrive { at: place(*number), max: usize::from(*max) }
         }
         QueueDeed::Purge { place: number, dead } => {
-            let shelf = if *dead { SubQueue::Dead } else { SubQueue::Main };
-            QueueCommand::Purge { at: place(*number), shelf, max: 3 }
+            let sub_queue = if *dead { SubQueue::Dead } else { SubQueue::Main };
+            QueueCommand::Purge { at: place(*number), sub_queue, max: 3 }
         }
         QueueDeed::Again { .. } | QueueDeed::Consume(_) => unreachable!("not asked like this"),
     }

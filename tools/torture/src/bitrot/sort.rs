@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_told_with_its_name_is_detected() {
+    fn only_an_error_that_names_the_file_counts_as_detected() {
         let named = "data/journal/0000000001.segment at 4096";
         assert_eq!(class(OpenResult::Refused { message: named.to_owned() }, ""), "detected");
         assert_eq!(class(OpenResult::Refused { message: "no".to_owned() }, ""), "broken");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_or_wrong_is_broken_whatever_else_was_told() {
+    fn a_loss_or_a_wrong_answer_fails_whatever_else_was_reported() {
         let named = "data/journal/0000000001.segment at 4096";
         assert_eq!(class(OpenResult::Opened(Examined::default()), ""), "harmless");
         let wrong = Examined { wrong: text("404"), stopped: text(named), ..Examined::default() };

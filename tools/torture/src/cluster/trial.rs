@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn occurrences_are_told_from_requests() {
+    fn occurrences_are_distinguished_from_requests() {
         assert!(is_of_a_job("01a1e500482270aaa94bc6d4df7e048c.17948433680000000"));
         assert!(!is_of_a_job("t-1-10") && !is_of_a_job("p-1-2-3.4"));
     }

@@ -23,13 +23,13 @@ impl RoundContext<'_> {
         let west_load = self.stage.load(WEST, Pace::FAINT, self.dice);
         tokio::time::sleep(self.pause.max(APART)).await;
         let apart = self.apart(EAST, cut).await?;
-        let mended = Instant::now();
+        let restored = Instant::now();
         self.check_both_worked(switched);
         self.stage.sites.restore_link()?;
-        let tail = self.stands_by(EAST, mended).await?;
+        let tail = self.stands_by(EAST, restored).await?;
         let settled = Instant::now();
         let (lost, acknowledged) = self.lost_by(EAST, 1).await?;
-        self.check_east(switched, mended);
+        self.check_east(switched, restored);
         println!("  RPO {} of {acknowledged} acknowledged by east", lost.len());
         tail.check(&lost, self.closing);
         self.pause().await;
@@ -74,14 +74,14 @@ impl RoundContext<'_> {
     }
 
     /// How long the overtaken region went on, and whether a service could know its calls.
-    fn check_east(&mut self, switched: Instant, mended: Instant) {
+    fn check_east(&mut self, switched: Instant, restored: Instant) {
         let (called, passed) = calls::after_the_other(&self.stage, EAST);
         if passed > 0 {
             self.closing
                 .add_finding(format!("{passed} calls of east could not be distinguished from those of west"));
         }
         let last = self.stage.answers_of(EAST, switched).last().map(|yes| yes.at);
-        let last = last.map(|at| at.saturating_duration_since(mended));
+        let last = last.map(|at| at.saturating_duration_since(restored));
         println!(
             "  east acknowledged for the last time {} after the link was restored; of its calls {called} came after west's \
              first, and a service could refuse {}",

@@ -110,10 +110,10 @@ impl RoundContext<'_> {
         );
         // Clients press on both for a while.
         self.pause().await;
-        let mended = Instant::now();
+        let restored = Instant::now();
         self.stage.sites.restore_witness(EAST)?;
         self.stage.sites.restore_link()?;
-        let tail = self.stands_by(EAST, mended).await?;
+        let tail = self.stands_by(EAST, restored).await?;
         let (lost, acknowledged) = self.lost_by(EAST, 1).await?;
         println!("  RPO {} of {acknowledged} acknowledged by east", lost.len());
         tail.check(&lost, self.closing);

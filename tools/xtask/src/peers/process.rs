@@ -67,9 +67,9 @@ impl Process {
         }
     }
 
-    pub fn tell(&mut self, line: &str) -> anyhow::Result<()> {
+    pub fn send_line(&mut self, line: &str) -> anyhow::Result<()> {
         let (input, _) = self.talk.as_mut().expect("only workers are talked to");
-        writeln!(input, "{line}").with_context(|| format!("telling {}", self.name))
+        writeln!(input, "{line}").with_context(|| format!("writing to {}", self.name))
     }
 
     /// Waits until it takes connections there.

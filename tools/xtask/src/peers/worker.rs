@@ -44,7 +44,7 @@ impl Workers {
             let mut command = command.clone();
             command["worker"] = json!(number);
             command["workers"] = json!(workers);
-            worker.tell(&command.to_string())?;
+            worker.send_line(&command.to_string())?;
         }
         let mut answers = Vec::new();
         for worker in &mut self.workers {

@@ -97,7 +97,7 @@ fn raw_end(chars: &[char], from: usize) -> Option<usize> {
     Some((find(chars, from + 2 + hashes, closes) + 1 + hashes).min(chars.len()))
 }
 
-/// The `b` of `br"…"` or the `c` of `cr"…"`, standing alone.
+/// The `b` of `br"…"` or the `c` of `cr"…"`, on its own.
 fn is_prefix(chars: &[char], at: usize) -> bool {
     matches!(chars[at], 'b' | 'c') && (at == 0 || !is_word(chars[at - 1]))
 }

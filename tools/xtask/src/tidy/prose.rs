@@ -24,7 +24,11 @@ const PHRASES: [(&str, &str); 15] = [
 ];
 
 /// Words of the household that stood for technical roles; refused in names.
-const METAPHORS: [&str; 8] = ["desk", "errand", "passage", "seat", "hands", "keeper", "pulse", "ground"];
+const METAPHORS: [&str; 10] =
+    ["desk", "errand", "passage", "seat", "hands", "keeper", "pulse", "ground", "shelf", "standing"];
+
+/// What an identifier may be in spite of its words: members of JSON and parameters that clients use.
+const NAMES_OF_CLIENTS: [&str; 2] = ["shelf", "standing"];
 
 /// What may stand directly before `behind`: then it means lagging.
 const LAGGING: [&str; 21] = [
@@ -32,8 +36,17 @@ const LAGGING: [&str; 21] = [
     "left", "bytes", "frames", "messages", "seconds", "ms", "how", "still", "not",
 ];
 /// What may follow `behind`: then it means hidden by.
-const HIDING: [&str; 8] =
-    ["a proxy", "a load balancer", "a firewall", "a reverse proxy", "an ingress", "a feature", "nat", "tls"];
+const HIDING: [&str; 9] = [
+    "a proxy",
+    "a load balancer",
+    "a firewall",
+    "a reverse proxy",
+    "an ingress",
+    "a feature",
+    "nat",
+    "tls",
+    "https",
+];
 
 pub(crate) fn check(file: &File) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -43,33 +56,40 @@ pub(crate) fn check(file: &File) -> Vec<Finding> {
     let code = file.path.ends_with(".rs").then(|| mask(&file.text).code);
     let text = code.as_ref().map_or_else(|| file.text.clone(), |code| without_code(&file.text, code));
     for (index, line) in text.lines().enumerate() {
-        let line = line.to_lowercase();
-        let refuse = |message: String| Finding::refused(file, index + 1, message);
-        let phrases = PHRASES.iter().filter(|(phrase, _)| occurs(&line, phrase));
-        findings.extend(phrases.map(|(phrase, better)| refuse(format!("{phrase:?}: write {better}"))));
-        if says_is_no(&line) {
-            findings.push(refuse("\"is no\": write \"is not a\"".to_owned()));
-        }
-        if misuses_behind(&line) {
-            findings.push(refuse(
-                "\"behind\" means lagging or hidden by: write after, past or following".to_owned(),
-            ));
-        }
+        let problems = problems_of(&line.to_lowercase());
+        findings.extend(problems.into_iter().map(|problem| Finding::refused(file, index + 1, problem)));
     }
-    if let Some(code) = code {
-        findings.extend(check_names(file, &code));
-    }
+    // Scripts are not masked: what is wrong in a name there is found in a string of the same words as well.
+    findings.extend(check_names(file, code.as_ref().unwrap_or(&file.text)));
     findings
+}
+
+/// What a sentence in lower case says that it should not.
+fn problems_of(line: &str) -> Vec<String> {
+    let phrases = PHRASES.iter().filter(|(phrase, _)| occurs(line, phrase));
+    let mut problems: Vec<String> =
+        phrases.map(|(phrase, better)| format!("{phrase:?}: write {better}")).collect();
+    if says_is_no(line) {
+        problems.push("\"is no\": write \"is not a\"".to_owned());
+    }
+    if misuses_behind(line) {
+        problems.push("\"behind\" means lagging or hidden by: write after, past or following".to_owned());
+    }
+    problems
 }
 
 /// Recordings and inputs of tests, whose words are not ours; and the pages that list the words.
 fn is_exempt(path: &str) -> bool {
     let ours = [".rs", ".md", ".toml", ".yaml", ".yml", ".sh"].iter().any(|end| path.ends_with(end));
-    !ours
+    !(ours || is_script(path))
         || path.starts_with("testdata/")
         || path.ends_with("xtask/src/tidy/prose.rs")
         || path.ends_with("0013-the-words-of-the-field.md")
         || path == "STYLE.md"
+}
+
+fn is_script(path: &str) -> bool {
+    [".mjs", ".cjs", ".js", ".ts", ".py"].iter().any(|end| path.ends_with(end))
 }
 
 /// Comments and literals: what a person may read.
@@ -118,26 +138,35 @@ fn misuses_behind(line: &str) -> bool {
     })
 }
 
+/// Names in code: metaphors, and the words of the name as if they were a sentence.
 fn check_names(file: &File, code: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
+    if !(file.path.ends_with(".rs") || is_script(&file.path)) {
+        return findings;
+    }
     for (index, line) in code.lines().enumerate() {
-        let names = line.split(|char| !is_word(char)).filter(|name| !name.is_empty());
-        let metaphor = names.filter_map(|name| {
+        for name in line.split(|char| !is_word(char)).filter(|name| !name.is_empty()) {
             let words = words_of(name);
-            METAPHORS
-                .into_iter()
-                .find(|metaphor| words.iter().any(|word| word == metaphor))
-                .map(|word| (name, word))
-        });
-        findings.extend(metaphor.map(|(name, word)| {
-            Finding::refused(
-                file,
-                index + 1,
-                format!("{name}: {word:?} is a metaphor: use the field's name for the role"),
-            )
-        }));
+            let metaphor = metaphor_in(&words)
+                .filter(|_| file.path.ends_with(".rs") && !NAMES_OF_CLIENTS.contains(&name))
+                .map(|word| format!("{word:?} is a metaphor: use the field's name for the role"));
+            // One word alone is read as prose where it is prose.
+            let sentence = words.join(" ");
+            let problems = if name.contains('_') { problems_of(sentence.trim()) } else { Vec::new() };
+            let refuse = |problem: String| Finding::refused(file, index + 1, format!("{name}: {problem}"));
+            findings.extend(metaphor.into_iter().chain(problems).map(refuse));
+        }
     }
     findings
+}
+
+/// A region that stands by is a standby: that is the field's word.
+fn metaphor_in(words: &[String]) -> Option<&'static str> {
+    METAPHORS.into_iter().find(|metaphor| {
+        let stands_by =
+            |at: usize| *metaphor == "standing" && words.get(at + 1).is_some_and(|next| next == "by");
+        words.iter().enumerate().any(|(at, word)| word == metaphor && !stands_by(at))
+    })
 }
 
 #[cfg(test)]
@@ -167,10 +196,28 @@ mod tests {
     }
 
     #[test]
+    fn listed_phrases_are_refused_in_names() {
+        let tests = "fn the_owner_is_told() {}\nfn a_lag_is_no_loss() {}\nfn it_begins_anew() {}\nfn a_mended_link() {}\n\
+                     fn rows_of_others() {}\nfn a_claim_behind_the_mark() {}\n";
+        assert_eq!(refused("a.rs", tests), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(refused("a.py", "def test_it_is_told():\n    pass\n"), [1]);
+        assert_eq!(
+            refused("a.mjs", "test(\"it begins anew\", () => {});\ntest(\"it begins again\", f);\n"),
+            [1]
+        );
+        let fine = "fn there_is_no_terminal() {}\nfn it_is_no_longer_active() {}\nfn a_server_behind_https() {}\n\
+                    fn an_inbox_that_lags_behind() {}\n";
+        assert_eq!(refused("a.rs", fine), [0; 0]);
+    }
+
+    #[test]
     fn metaphors_are_refused_in_names_alone() {
         assert_eq!(
-            refused("a.rs", "//! A call that hands over.\nstruct RegionDesk;\nlet background = 1;\n"),
-            [2]
+            refused(
+                "a.rs",
+                "//! A call that hands over.\nstruct RegionDesk;\nlet background = 1;\nlet job_standing = standing_by();\n"
+            ),
+            [2, 4]
         );
     }
 }

@@ -6,7 +6,8 @@ use anyhow::Context;
 
 use super::File;
 
-const KINDS: [&str; 9] = ["rs", "md", "toml", "yaml", "yml", "json", "sh", "lock", "html"];
+const KINDS: [&str; 14] =
+    ["rs", "md", "toml", "yaml", "yml", "json", "sh", "lock", "html", "mjs", "cjs", "js", "ts", "py"];
 
 /// Every file below the root, in the order of their paths.
 pub(crate) fn files(root: &Path) -> anyhow::Result<Vec<File>> {

@@ -117,13 +117,13 @@ fn an_undone_run_shows_what_failed_and_what_was_undone() {
 #[test]
 fn a_request_in_the_inbox_says_that_it_waits() {
     let json = r#"{"id":"delivery-1","status":"accepted","partition":18}"#;
-    let standing: super::RunState = serde_json::from_str(json).unwrap();
-    assert!(standing.is_waiting());
+    let state: super::RunState = serde_json::from_str(json).unwrap();
+    assert!(state.is_waiting());
     let expected = expect![[r#"
         Run delivery-1 is accepted
           The request is persisted and waiting in the inbox of partition 18.
     "#]];
-    expected.assert_eq(&super::render_waiting(&standing, &Screen { colour: false, width: None }));
+    expected.assert_eq(&super::render_waiting(&state, &Screen { colour: false, width: None }));
 }
 
 #[test]

@@ -117,7 +117,7 @@ impl RunsTail {
         let fresh = began(&partitions).saturating_sub(began(&self.partitions));
         let told = events.iter().filter(|event| event.what == TailEventKind::Accepted).count() as u64;
         self.partitions = partitions;
-        let mut text = self.tell(&events)?;
+        let mut text = self.render(&events)?;
         if broken_off {
             // There are no counters for a single workflow.
             text += &self.skipped(self.workflow.is_none().then(|| fresh.saturating_sub(told)))?;
@@ -161,7 +161,7 @@ impl RunsTail {
         )
     }
 
-    fn tell(&self, events: &[RunEvent]) -> anyhow::Result<String> {
+    fn render(&self, events: &[RunEvent]) -> anyhow::Result<String> {
         let screen = Screen::of_stdout();
         let mut out = String::new();
         for event in events.iter().filter(|event| self.status.is_none_or(|wanted| wanted == reached(event))) {

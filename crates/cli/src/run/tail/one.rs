@@ -45,16 +45,16 @@ async fn until_ended(session: &mut Session, id: &str) -> anyhow::Result<ExitCode
     let mut pause = PAUSE_FIRST;
     loop {
         let answer = session.find(Call::get(path.clone()), NameKind::Run, id).await?;
-        let standing: RunState = answer.value()?;
+        let state: RunState = answer.value()?;
         let mut text = String::new();
-        if !standing.is_waiting() {
+        if !state.is_waiting() {
             text = told.news(&answer.value()?, session)?;
         }
         pause = if text.is_empty() { (pause * 2).min(PAUSE_MAX) } else { PAUSE_FIRST };
         if screen::print_to_reader(&text)? == OutputState::Closed {
             return Ok(ExitCode::SUCCESS);
         }
-        match standing.status {
+        match state.status {
             RunStatus::Completed => return Ok(ExitCode::SUCCESS),
             RunStatus::Undone => return Ok(ExitCode::from(code::UNDONE)),
             RunStatus::GivenUp => return Ok(ExitCode::from(code::GIVEN_UP)),

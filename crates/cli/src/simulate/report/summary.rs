@@ -148,15 +148,15 @@ pub fn of_job(
         ("calls", calls.describe()),
     ];
     facts.extend(clocks.iter().map(|change| ("clocks", change.clone())));
-    let next = job.standing.next.map(|next| next.floor());
-    facts.push(match (job.standing.state, next) {
+    let next = job.progress.next.map(|next| next.floor());
+    facts.push(match (job.progress.state, next) {
         (JobState::Enabled, Some(next)) => ("next", shown(next)),
         (state, _) => ("then", format!("it is {state}")),
     });
     let json = json!({
         "what": "summary", "job": name, "fired": fired, "done": done, "failed": failed, "late": late,
         "missed": missed, "overlapping": overlapping, "calls": calls.json(), "clocks": clocks,
-        "state": job.standing.state.to_string(), "next": next.map(|next| Time(next).to_string()), "notes": notes,
+        "state": job.progress.state.to_string(), "next": next.map(|next| Time(next).to_string()), "notes": notes,
     });
     let well = failed == 0 && missed == 0;
     let times = if fired == 1 { "once".to_owned() } else { format!("{fired} times") };

@@ -79,7 +79,7 @@ fn a_rule_counts_for_what_it_names() {
 }
 
 #[test]
-fn what_is_slower_than_its_caller_waits_is_no_answer() {
+fn an_answer_after_the_deadline_does_not_count() {
     let script = "services:\n  drone: { answers: { status: 201, latency: 6s } }\n";
     let got = answers(script, &[(&call("drone", "assign", DO), 0)]);
     assert_eq!(got, ["no response by the deadline (request sent) 5s"]);

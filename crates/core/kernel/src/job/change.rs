@@ -55,8 +55,8 @@ pub fn put(
     wall: Timestamp,
 ) -> Result<Job, JobRejection> {
     expect.check(existing.map(|job| job.definition.version))?;
-    if let Some(job) = existing.filter(|job| job.standing.state.is_final() && manner == PutMode::Change) {
-        return Err(JobRejection::Final { state: job.standing.state });
+    if let Some(job) = existing.filter(|job| job.progress.state.is_final() && manner == PutMode::Change) {
+        return Err(JobRejection::Final { state: job.progress.state });
     }
     if existing.is_none() && collection.jobs >= collection.spec.jobs_max {
         return Err(JobRejection::TooManyJobs { max: collection.spec.jobs_max });
@@ -75,8 +75,8 @@ pub fn put(
         spec: draft.spec.clone(),
         document: draft.document.clone(),
     };
-    let standing = stands(existing, &definition, collection.spec.enabled, wall, draft.delay);
-    Ok(Job { definition, standing })
+    let progress = progress_after_change(existing, &definition, collection.spec.enabled, wall, draft.delay);
+    Ok(Job { definition, progress })
 }
 
 /// Whether a collection allows a job.
@@ -96,29 +96,29 @@ pub(super) fn check_fit(
     }
 }
 
-fn stands(
+fn progress_after_change(
     existing: Option<&Job>,
     definition: &JobDefinition,
     collection_enabled: bool,
     wall: Timestamp,
     delay: Span,
 ) -> JobProgress {
-    let mut standing = existing.map_or_else(|| JobProgress::new(wall.into()), |job| job.standing.clone());
+    let mut progress = existing.map_or_else(|| JobProgress::new(wall.into()), |job| job.progress.clone());
     let same_timing = existing.is_some_and(|job| {
-        job.definition.spec.timing == definition.spec.timing && !job.standing.state.is_final()
+        job.definition.spec.timing == definition.spec.timing && !job.progress.state.is_final()
     });
     if !same_timing {
-        standing.anchor = wall.into();
-        standing.counted = 0;
+        progress.anchor = wall.into();
+        progress.counted = 0;
     }
-    let was_enabled = existing.is_some_and(|job| job.standing.state == JobState::Enabled);
-    standing.held = definition.spec.enabled && !collection_enabled;
-    if !definition.spec.enabled || standing.held {
-        standing.rest();
+    let was_enabled = existing.is_some_and(|job| job.progress.state == JobState::Enabled);
+    progress.held = definition.spec.enabled && !collection_enabled;
+    if !definition.spec.enabled || progress.held {
+        progress.rest();
     } else if !(same_timing && was_enabled) {
-        standing.wake(definition, wall, delay);
+        progress.wake(definition, wall, delay);
     }
-    standing
+    progress
 }
 
 impl JobProgress {

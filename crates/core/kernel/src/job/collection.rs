@@ -17,7 +17,7 @@ pub struct CollectionDraft {
     pub document: String,
 }
 
-/// The collection as it becomes, and the jobs that stand differently by that. `jobs` are all of its jobs.
+/// The collection as it becomes, and the jobs that record_progress differently by that. `jobs` are all of its jobs.
 pub fn put_collection(
     existing: Option<&Collection>,
     jobs: &[Job],
@@ -31,7 +31,7 @@ pub fn put_collection(
         return Err(JobRejection::QuotaTooLow { jobs: count, max: draft.spec.jobs_max });
     }
     for job in jobs {
-        check_fit(&job.definition.spec, job.standing.anchor, &draft.spec).map_err(|reason| {
+        check_fit(&job.definition.spec, job.progress.anchor, &draft.spec).map_err(|reason| {
             JobRejection::JobDoesNotFit { job: job.definition.name.clone(), reason: reason.to_string() }
         })?;
     }
@@ -57,20 +57,20 @@ pub fn put_collection(
 }
 
 fn hold(job: &Job) -> Option<(JobRef, JobProgress)> {
-    if job.standing.state != JobState::Enabled {
+    if job.progress.state != JobState::Enabled {
         return None;
     }
-    let mut standing = job.standing.clone();
-    standing.rest();
-    standing.held = true;
-    Some((job.definition.at.clone(), standing))
+    let mut progress = job.progress.clone();
+    progress.rest();
+    progress.held = true;
+    Some((job.definition.at.clone(), progress))
 }
 
 fn release(job: &Job, wall: Timestamp) -> Option<(JobRef, JobProgress)> {
-    if !job.standing.held {
+    if !job.progress.held {
         return None;
     }
-    let mut standing = job.standing.clone();
-    standing.wake(&job.definition, wall, types::Span::ZERO);
-    Some((job.definition.at.clone(), standing))
+    let mut progress = job.progress.clone();
+    progress.wake(&job.definition, wall, types::Span::ZERO);
+    Some((job.definition.at.clone(), progress))
 }

@@ -18,7 +18,7 @@ const ON_TIME: Span = Span::from_secs(1);
 pub enum Due {
     Fire(Box<Firing>),
     /// No occurrence now; the job stands like this.
-    Stand(JobProgress),
+    Progress(JobProgress),
     /// It is finished and was kept long enough.
     Forget,
 }
@@ -28,16 +28,16 @@ pub enum Due {
 pub struct Firing {
     pub job: JobRef,
     /// Where the job stands afterwards.
-    pub standing: JobProgress,
+    pub progress: JobProgress,
     pub request: Request,
 }
 
 /// Decides about a job that wants attention. `wall` is what the clock on the wall shows, because that is what the
 /// rule is about; `live` counts the job's occurrences under way.
 pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
-    let (definition, standing) = (&job.definition, &job.standing);
-    let Some(planned) = standing.next else { return nothing_to_come(job, wall, live) };
-    let late = standing.due.map_or(Span::ZERO, |due| wall.since(due));
+    let (definition, progress) = (&job.definition, &job.progress);
+    let Some(planned) = progress.next else { return nothing_to_come(job, wall, live) };
+    let late = progress.due.map_or(Span::ZERO, |due| wall.since(due));
     let once = definition.spec.timing.recurrence.is_none();
     let missed = late > GRACE;
     let skip = match definition.spec.missed {
@@ -45,75 +45,75 @@ pub fn due(job: &Job, wall: Timestamp, live: usize) -> Due {
         Missed::Latest | Missed::All => false,
     };
     if missed && skip {
-        return Due::Stand(leave_out_missed(job, wall, live));
+        return Due::Progress(leave_out_missed(job, wall, live));
     }
     let occurrence = if missed && definition.spec.missed == Missed::Latest {
         let before = Ticks(planned.0 - 1);
-        let newest = recurrence::latest(&definition.spec.timing, standing.anchor, before, wall.into());
+        let newest = recurrence::latest(&definition.spec.timing, progress.anchor, before, wall.into());
         newest.map_or(planned, |newest| newest.max(planned))
     } else {
         planned
     };
     if live > 0 && !once && definition.spec.overlap == Overlap::Skip {
-        let mut standing = standing.clone();
+        let mut progress = progress.clone();
         if late > ON_TIME && definition.spec.missed == Missed::All {
             // Its turn comes when the one before has ended.
-            standing.due = Some(wall + GRACE);
-            return Due::Stand(standing);
+            progress.due = Some(wall + GRACE);
+            return Due::Progress(progress);
         }
-        standing.skipped += 1;
-        standing.plan(definition, following(job, occurrence, wall, standing.counted), wall);
-        return Due::Stand(standing);
+        progress.skipped += 1;
+        progress.plan(definition, following(job, occurrence, wall, progress.counted), wall);
+        return Due::Progress(progress);
     }
     Due::Fire(Box::new(fire(job, occurrence, wall)))
 }
 
 /// A job ends with what is under way, and is forgotten when it was kept long enough.
 fn nothing_to_come(job: &Job, wall: Timestamp, live: usize) -> Due {
-    if job.standing.state != JobState::Enabled {
+    if job.progress.state != JobState::Enabled {
         return Due::Forget;
     }
-    let mut standing = job.standing.clone();
+    let mut progress = job.progress.clone();
     if live == 0 {
-        standing.finish(standing.last_failed);
+        progress.finish(progress.last_failed);
     }
-    standing.due = Some(wall + FINISHED_KEPT);
-    Due::Stand(standing)
+    progress.due = Some(wall + FINISHED_KEPT);
+    Due::Progress(progress)
 }
 
 fn fire(job: &Job, occurrence: Ticks, wall: Timestamp) -> Firing {
-    let mut standing = job.standing.clone();
-    standing.counted = standing.counted.saturating_add(1);
-    standing.fired += 1;
-    standing.newest = Some(occurrence);
-    standing.plan(&job.definition, following(job, occurrence, wall, standing.counted), wall);
+    let mut progress = job.progress.clone();
+    progress.counted = progress.counted.saturating_add(1);
+    progress.fired += 1;
+    progress.newest = Some(occurrence);
+    progress.plan(&job.definition, following(job, occurrence, wall, progress.counted), wall);
     let id = format!("{}.{}", job.definition.uid, occurrence.0);
-    firing(job, standing, occurrence, id, wall, false)
+    firing(job, progress, occurrence, id, wall, false)
 }
 
 /// Fires a job because a person asked for it. What is planned stays planned.
 pub fn run_now(job: &Job, wall: Timestamp, live: usize) -> Result<Firing, JobRejection> {
-    if job.standing.state.is_final() {
-        return Err(JobRejection::Final { state: job.standing.state });
+    if job.progress.state.is_final() {
+        return Err(JobRejection::Final { state: job.progress.state });
     }
     if live > 0 && job.definition.spec.overlap == Overlap::Skip {
         return Err(JobRejection::Running);
     }
-    let mut standing = job.standing.clone();
-    standing.fired += 1;
-    let id = format!("{}.by-hand.{}", job.definition.uid, standing.fired);
-    Ok(firing(job, standing, wall.into(), id, wall, true))
+    let mut progress = job.progress.clone();
+    progress.fired += 1;
+    let id = format!("{}.by-hand.{}", job.definition.uid, progress.fired);
+    Ok(firing(job, progress, wall.into(), id, wall, true))
 }
 
 fn firing(
     job: &Job,
-    standing: JobProgress,
+    progress: JobProgress,
     expected: Ticks,
     id: String,
     wall: Timestamp,
     by_hand: bool,
 ) -> Firing {
-    let occurrence = Occurrence::of(&job.definition, expected, standing.fired, by_hand);
+    let occurrence = Occurrence::of(&job.definition, expected, progress.fired, by_hand);
     let body = Bytes::from(occurrence.to_json());
     let id = RunId::new(&id).expect("hex digits, a dot and a number make an id");
     let request = Request {
@@ -127,7 +127,7 @@ fn firing(
         id,
         trace: None,
     };
-    Firing { job: job.definition.at.clone(), standing, request }
+    Firing { job: job.definition.at.clone(), progress, request }
 }
 
 /// The occurrence after one that was fired or left out.
@@ -142,24 +142,24 @@ fn following(job: &Job, occurrence: Ticks, wall: Timestamp, counted: u32) -> Opt
         let from = occurrence.max(wall.into());
         return recurrence::next(timing, from, from);
     }
-    recurrence::next(timing, job.standing.anchor, occurrence)
+    recurrence::next(timing, job.progress.anchor, occurrence)
 }
 
 fn leave_out_missed(job: &Job, wall: Timestamp, live: usize) -> JobProgress {
-    let mut standing = job.standing.clone();
-    standing.missed += 1;
+    let mut progress = job.progress.clone();
+    progress.missed += 1;
     let timing = &job.definition.spec.timing;
     let next = match &timing.recurrence {
         None => None,
         Some(recurrence) if recurrence::drifts(timing) => {
             Some(Ticks::from(wall)).filter(|now| recurrence.end.is_none_or(|end| *now <= end))
         }
-        Some(_) => recurrence::next(timing, standing.anchor, (wall - GRACE).into()),
+        Some(_) => recurrence::next(timing, progress.anchor, (wall - GRACE).into()),
     };
-    standing.plan(&job.definition, next, wall);
-    if next.is_none() && live == 0 && standing.state == JobState::Enabled {
+    progress.plan(&job.definition, next, wall);
+    if next.is_none() && live == 0 && progress.state == JobState::Enabled {
         let once = timing.recurrence.is_none();
-        standing.finish(once || standing.last_failed);
+        progress.finish(once || progress.last_failed);
     }
-    standing
+    progress
 }

@@ -37,23 +37,23 @@ impl Tally {
     }
 }
 
-/// Where the job stands when one of its occurrences has ended. `live` counts those still under way.
+/// Where the job progress_after_change when one of its occurrences has ended. `live` counts those still under way.
 pub fn ended(job: &Job, run: &Run, wall: Timestamp, live: usize) -> JobProgress {
-    let mut standing = job.standing.clone();
-    standing.tally.add(run);
-    standing.last_failed = has_failed(run);
-    if standing.state != JobState::Enabled {
-        return standing;
+    let mut progress = job.progress.clone();
+    progress.tally.add(run);
+    progress.last_failed = has_failed(run);
+    if progress.state != JobState::Enabled {
+        return progress;
     }
-    if standing.next.is_none() && live == 0 {
-        standing.finish(standing.last_failed);
-        standing.due = Some(wall + FINISHED_KEPT);
+    if progress.next.is_none() && live == 0 {
+        progress.finish(progress.last_failed);
+        progress.due = Some(wall + FINISHED_KEPT);
     }
-    if standing.next.is_some() {
+    if progress.next.is_some() {
         // Planned again, because a missed occurrence may have been delayed until now.
-        standing.plan(&job.definition, standing.next, wall);
+        progress.plan(&job.definition, progress.next, wall);
     }
-    standing
+    progress
 }
 
 /// Whether the action itself was not done.

@@ -105,7 +105,7 @@ impl Bench {
         for event in events {
             match event {
                 Event::Fired(fired) => {
-                    self.job.standing = fired.standing;
+                    self.job.progress = fired.progress;
                     let occurrence = Occurrence::of_request(&fired.request).expect("an occurrence");
                     self.fired.push((fired.request.id, occurrence.expected));
                 }
@@ -116,17 +116,17 @@ impl Bench {
             }
         }
         for run in retired {
-            self.job.standing = ended(&self.job, &run, self.now, self.live());
+            self.job.progress = ended(&self.job, &run, self.now, self.live());
             self.ended.push(run);
         }
     }
 
     /// Fires what is due and lets runs go on; answers every call that is owed.
     fn turn(&mut self, answer: &mut dyn FnMut(Work) -> Option<Outcome>) {
-        while self.job.standing.due.is_some_and(|due| due <= self.now) {
+        while self.job.progress.due.is_some_and(|due| due <= self.now) {
             match due(&self.job, self.now, self.live()) {
                 Due::Fire(firing) => self.apply(&Input::Fire(firing)),
-                Due::Stand(standing) => self.job.standing = standing,
+                Due::Progress(progress) => self.job.progress = progress,
                 Due::Forget => break,
             }
         }
@@ -176,10 +176,10 @@ fn an_endpoint_that_is_down_is_called_five_times_at_thirty_seconds_and_then_the_
     assert_eq!(calls[..5], expected);
     assert_eq!(calls[5].1, Work::Alternative(step));
     assert_eq!(calls.len(), 6);
-    let standing = &bench.job.standing;
-    let tally = standing.tally;
+    let progress = &bench.job.progress;
+    let tally = progress.tally;
     assert_eq!((tally.executions, tally.failures, tally.faulted), (6, 5, 1));
-    assert_eq!(standing.state, JobState::Faulted, "the alternative does not make the action succeed");
+    assert_eq!(progress.state, JobState::Faulted, "the alternative does not make the action succeed");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn the_alternative_follows_its_own_policy() {
     let mut bench = Bench::new(JobSpec { retry: Retry::None, alternative: Some(retry), ..spec(None, None) });
     bench.turn(&mut down);
     bench.pass(minutes(5), Span::from_secs(1), down);
-    let tally = bench.job.standing.tally;
+    let tally = bench.job.progress.tally;
     assert_eq!((tally.executions, tally.failures, tally.faulted), (3, 3, 1));
 }
 
@@ -198,8 +198,8 @@ fn occurrences_stay_on_the_grid_of_the_start_and_end_with_the_count() {
     let mut bench = Bench::new(spec(Some(start), every(Frequency::Minute, 5, Some(3))));
     bench.pass(minutes(60), Span::from_secs(7), done);
     assert_eq!(bench.fired_minutes(), [2, 7, 12]);
-    assert_eq!(bench.job.standing.state, JobState::Completed);
-    assert_eq!(bench.job.standing.next, None);
+    assert_eq!(bench.job.progress.state, JobState::Completed);
+    assert_eq!(bench.job.progress.next, None);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn an_overlap_is_left_out_queued_or_allowed() {
         let mut bench = Bench::new(JobSpec { overlap, ..spec(Some(START), recurrence) });
         bench.turn(&mut |_| None);
         bench.pass(minutes(3), Span::from_secs(30), |_| None);
-        (bench.fired.len(), bench.calls.len(), bench.job.standing.skipped)
+        (bench.fired.len(), bench.calls.len(), bench.job.progress.skipped)
     };
     assert_eq!(fired(Overlap::Skip), (1, 1, 3));
     assert_eq!(fired(Overlap::Queue), (4, 1, 0));
@@ -259,7 +259,7 @@ fn all_that_was_missed_is_caught_up_one_after_another_to_the_last() {
     bench.pass(Span::from_secs(50), Span::from_secs(1), done);
     let at: Vec<_> = bench.fired.iter().map(|(_, at)| (at.floor().0 - START.0) / 1000).collect();
     assert_eq!(at, (0..=120).step_by(5).collect::<Vec<_>>());
-    assert_eq!(bench.job.standing.skipped, 0);
+    assert_eq!(bench.job.progress.skipped, 0);
 }
 
 // guards: 21
@@ -276,15 +276,15 @@ fn a_one_time_job_that_must_not_be_late_faults() {
     let mut bench = Bench::new(JobSpec { missed: Missed::Skip, ..spec(Some(START + minutes(1)), None) });
     bench.now = START + minutes(3);
     bench.turn(&mut done);
-    assert_eq!((bench.fired.len(), bench.job.standing.state), (0, JobState::Faulted));
+    assert_eq!((bench.fired.len(), bench.job.progress.state), (0, JobState::Faulted));
 }
 
 #[test]
 fn a_finished_job_is_forgotten_after_sixty_days() {
     let mut bench = Bench::new(spec(None, None));
     bench.turn(&mut done);
-    assert_eq!(bench.job.standing.state, JobState::Completed);
-    assert_eq!(bench.job.standing.due, Some(START + FINISHED_KEPT));
+    assert_eq!(bench.job.progress.state, JobState::Completed);
+    assert_eq!(bench.job.progress.due, Some(START + FINISHED_KEPT));
     assert_eq!(due(&bench.job, START + FINISHED_KEPT, 0), Due::Forget);
 }
 
@@ -321,13 +321,13 @@ fn a_job_whose_last_occurrence_ended_while_it_was_disabled_ends_when_it_wakes_up
         bench.turn(&mut |_| None);
         bench.change(JobSpec { enabled: false, ..once.clone() }).expect("disabled");
         bench.turn(&mut |work| answer(work));
-        assert_eq!((bench.live(), bench.job.standing.state), (0, JobState::Disabled));
+        assert_eq!((bench.live(), bench.job.progress.state), (0, JobState::Disabled));
         bench.change(once).expect("enabled");
         bench.turn(&mut |_| None);
         let failed = answer(Work::Do(types::StepIndex(0))) == down(Work::Do(types::StepIndex(0)));
         let state = if failed { JobState::Faulted } else { JobState::Completed };
-        assert_eq!((bench.fired.len(), bench.job.standing.state), (1, state));
-        assert_eq!(bench.job.standing.due, Some(START + FINISHED_KEPT));
+        assert_eq!((bench.fired.len(), bench.job.progress.state), (1, state));
+        assert_eq!(bench.job.progress.due, Some(START + FINISHED_KEPT));
     }
 }
 
@@ -341,8 +341,8 @@ fn a_job_that_wakes_up_beside_its_last_occurrence_ends_with_it_and_is_kept() {
     let (work, attempt) = (owed[0].attempt.work, owed[0].attempt.attempt);
     let outcome = done(work).expect("an answer");
     bench.apply(&Input::Outcome { run: owed[0].run, work, attempt, outcome });
-    assert_eq!(bench.job.standing.state, JobState::Completed);
-    assert_eq!(bench.job.standing.due, Some(START + FINISHED_KEPT));
+    assert_eq!(bench.job.progress.state, JobState::Completed);
+    assert_eq!(bench.job.progress.due, Some(START + FINISHED_KEPT));
 }
 
 #[test]
@@ -354,8 +354,8 @@ fn what_was_missed_is_not_made_up_for_after_the_end() {
     bench.turn(&mut done);
     bench.now = START + minutes(5);
     bench.turn(&mut done);
-    assert_eq!((bench.fired_minutes(), bench.job.standing.missed), (vec![0], 1));
-    assert_eq!(bench.job.standing.state, JobState::Completed);
+    assert_eq!((bench.fired_minutes(), bench.job.progress.missed), (vec![0], 1));
+    assert_eq!(bench.job.progress.state, JobState::Completed);
 }
 
 #[test]
@@ -363,10 +363,10 @@ fn an_edit_of_the_action_leaves_the_plan_as_it_is() {
     let recurrence = every(Frequency::Hour, 1, None);
     let mut bench = Bench::new(spec(None, recurrence.clone()));
     bench.turn(&mut done);
-    let next = bench.job.standing.next;
+    let next = bench.job.progress.next;
     bench.now = bench.now + minutes(30);
     bench.change(JobSpec { retry: Retry::None, ..spec(None, recurrence) }).expect("an edit");
-    assert_eq!(bench.job.standing.next, next);
+    assert_eq!(bench.job.progress.next, next);
     assert_eq!(bench.job.definition.version, 2);
 }
 
@@ -381,8 +381,8 @@ fn a_finished_job_can_be_replaced_but_not_changed() {
     let again =
         put(&bench.collection, Some(&bench.job), &draft, Expect::Anything, PutMode::Replace, bench.now);
     let again = again.expect("written again");
-    assert_eq!(again.standing.state, JobState::Enabled);
-    assert!(again.standing.next > bench.job.standing.newest, "its next occurrence has an id of its own");
+    assert_eq!(again.progress.state, JobState::Enabled);
+    assert!(again.progress.next > bench.job.progress.newest, "its next occurrence has an id of its own");
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn disabling_a_collection_holds_its_jobs_and_enabling_brings_back_those_that_wer
         put_collection(Some(&first), &jobs, &collection(false), Expect::Version(1), START).expect("disabled");
     assert_eq!(moved.len(), 1);
     assert_eq!((moved[0].1.state, moved[0].1.next, moved[0].1.held), (JobState::Disabled, None, true));
-    let held = [Job { standing: moved[0].1.clone(), ..jobs[0].clone() }, jobs[1].clone()];
+    let held = [Job { progress: moved[0].1.clone(), ..jobs[0].clone() }, jobs[1].clone()];
     let later = START + minutes(25);
     let (_, moved) =
         put_collection(Some(&second), &held, &collection(true), Expect::Anything, later).expect("enabled");
@@ -446,7 +446,7 @@ fn quotas_are_kept() {
 fn jitter_puts_an_occurrence_off_by_a_part_that_is_always_the_same() {
     let mut jittered = spec(Some(START + minutes(5)), None);
     jittered.timing.jitter = Span::from_secs(30);
-    let [one, two] = [jittered.clone(), jittered].map(|spec| Bench::new(spec).job.standing);
+    let [one, two] = [jittered.clone(), jittered].map(|spec| Bench::new(spec).job.progress);
     assert_eq!(one.due, two.due);
     assert_eq!(one.next, Some(Ticks::from(START + minutes(5))));
     let late = one.due.expect("planned").since(START + minutes(5));
@@ -490,7 +490,7 @@ proptest! {
         while bench.live() > 0 {
             bench.turn(&mut done);
         }
-        let tally = bench.job.standing.tally;
+        let tally = bench.job.progress.tally;
         prop_assert_eq!(tally.executions as usize, bench.calls.len());
         prop_assert_eq!(bench.ended.len(), bench.fired.len());
     }

@@ -26,8 +26,8 @@ pub struct Queue {
 /// A message in a queue; its body is a row of the view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
-    pub shelf: SubQueue,
-    pub standing: MessageState,
+    pub sub_queue: SubQueue,
+    pub state: MessageState,
     /// How often it was delivered.
     pub deliveries: u32,
     pub enqueued_at: Timestamp,
@@ -84,10 +84,10 @@ struct Session {
 impl Slot {
     /// When it wants attention, if nothing comes in.
     pub(super) fn wake_at(&self) -> Option<Timestamp> {
-        match self.standing {
+        match self.state {
             MessageState::Scheduled { at } => Some(at),
             MessageState::Locked { until, .. } => Some(until),
-            MessageState::Ready => self.expires_at.filter(|_| self.shelf == SubQueue::Main),
+            MessageState::Ready => self.expires_at.filter(|_| self.sub_queue == SubQueue::Main),
         }
     }
 }
@@ -123,13 +123,13 @@ impl Queue {
         self.slots.get(&no)
     }
 
-    /// The messages of a shelf from a number on, oldest first.
-    pub fn slots(&self, shelf: SubQueue, from: MessageNo) -> impl Iterator<Item = (MessageNo, &Slot)> {
+    /// The messages of a sub-queue from a number on, oldest first.
+    pub fn slots(&self, sub_queue: SubQueue, from: MessageNo) -> impl Iterator<Item = (MessageNo, &Slot)> {
         // Dead letters are few among many, and have a list of their own.
-        let dead =
-            (shelf == SubQueue::Dead).then(|| self.dead.range(from..).map(|(no, _)| (no, &self.slots[no])));
-        let main = (shelf == SubQueue::Main).then(|| self.slots.range(from..));
-        let main = main.into_iter().flatten().filter(|(_, slot)| slot.shelf == SubQueue::Main);
+        let dead = (sub_queue == SubQueue::Dead)
+            .then(|| self.dead.range(from..).map(|(no, _)| (no, &self.slots[no])));
+        let main = (sub_queue == SubQueue::Main).then(|| self.slots.range(from..));
+        let main = main.into_iter().flatten().filter(|(_, slot)| slot.sub_queue == SubQueue::Main);
         dead.into_iter().flatten().chain(main).map(|(no, slot)| (*no, slot))
     }
 
@@ -138,8 +138,8 @@ impl Queue {
     }
 
     /// What a consumer gets next: of one session, if it names one.
-    pub fn next(&self, shelf: SubQueue, session: Option<&str>) -> Option<MessageNo> {
-        match (shelf, session) {
+    pub fn next(&self, sub_queue: SubQueue, session: Option<&str>) -> Option<MessageNo> {
+        match (sub_queue, session) {
             (SubQueue::Dead, None) => self.index.dead_heads.first().copied(),
             (SubQueue::Dead, Some(session)) => self.index.dead_head_of(session),
             (SubQueue::Main, None) => self.index.heads.first().copied(),
@@ -189,21 +189,21 @@ impl Index {
     fn note(&mut self, no: MessageNo, slot: &Slot, sessions: bool) {
         *self.counts.of(slot) += 1;
         self.counts.bytes += u64::from(slot.bytes);
-        if let MessageState::Locked { token, .. } = slot.standing {
+        if let MessageState::Locked { token, .. } = slot.state {
             self.locks.insert(token, no);
         }
-        match (slot.shelf, &slot.session) {
+        match (slot.sub_queue, &slot.session) {
             (SubQueue::Dead, session) => {
-                if slot.standing == MessageState::Ready {
+                if slot.state == MessageState::Ready {
                     self.dead_heads.insert(no);
                     self.dead_in_session.extend(session.clone().map(|session| (session, no)));
                 }
             }
             (SubQueue::Main, Some(session)) if sessions => {
-                self.note_in_session(session, no, slot.standing, true)
+                self.note_in_session(session, no, slot.state, true)
             }
             (SubQueue::Main, _) => {
-                if slot.standing == MessageState::Ready {
+                if slot.state == MessageState::Ready {
                     self.heads.insert(no);
                 }
             }
@@ -214,10 +214,10 @@ impl Index {
     fn forget(&mut self, no: MessageNo, slot: &Slot, sessions: bool) {
         *self.counts.of(slot) -= 1;
         self.counts.bytes -= u64::from(slot.bytes);
-        if let MessageState::Locked { token, .. } = slot.standing {
+        if let MessageState::Locked { token, .. } = slot.state {
             self.locks.remove(&token);
         }
-        match (slot.shelf, &slot.session) {
+        match (slot.sub_queue, &slot.session) {
             (SubQueue::Dead, session) => {
                 self.dead_heads.remove(&no);
                 if let Some(session) = session {
@@ -225,7 +225,7 @@ impl Index {
                 }
             }
             (SubQueue::Main, Some(session)) if sessions => {
-                self.note_in_session(session, no, slot.standing, false)
+                self.note_in_session(session, no, slot.state, false)
             }
             (SubQueue::Main, _) => {
                 self.heads.remove(&no);
@@ -233,12 +233,12 @@ impl Index {
         }
     }
 
-    fn note_in_session(&mut self, name: &Arc<str>, no: MessageNo, standing: MessageState, enters: bool) {
+    fn note_in_session(&mut self, name: &Arc<str>, no: MessageNo, state: MessageState, enters: bool) {
         if let Some(head) = self.head_of(name) {
             self.heads.remove(&head);
         }
         let session = self.sessions.entry(name.clone()).or_default();
-        match (standing, enters) {
+        match (state, enters) {
             (MessageState::Ready, true) => drop(session.ready.insert(no)),
             (MessageState::Ready, false) => drop(session.ready.remove(&no)),
             (MessageState::Locked { .. }, true) => session.locked += 1,
@@ -254,7 +254,7 @@ impl Index {
 
 impl Counts {
     fn of(&mut self, slot: &Slot) -> &mut usize {
-        match (slot.shelf, slot.standing) {
+        match (slot.sub_queue, slot.state) {
             (SubQueue::Dead, _) => &mut self.dead,
             (SubQueue::Main, MessageState::Ready) => &mut self.ready,
             (SubQueue::Main, MessageState::Locked { .. }) => &mut self.locked,

@@ -17,7 +17,7 @@ impl Queues {
         let due = self.wakes.iter().take_while(|(at, _, _)| *at <= now).take(TICK_MESSAGES_MAX);
         let due: Vec<(QueueNo, MessageNo)> = due.map(|(_, queue, no)| (*queue, *no)).collect();
         for (queue, no) in due {
-            match self.queues[&queue].slots[&no].standing {
+            match self.queues[&queue].slots[&no].state {
                 MessageState::Scheduled { .. } => {
                     self.take_message(queue, no, now, MessageFact::Due, changes)
                 }

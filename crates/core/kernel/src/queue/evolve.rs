@@ -181,26 +181,26 @@ impl Queues {
                 return self.let_go(no, freed);
             }
             MessageFact::Due => held.change(no, |slot| {
-                slot.standing = MessageState::Ready;
+                slot.state = MessageState::Ready;
                 slot.enqueued_at = at;
             }),
             MessageFact::Locked { token, until } => held.change(no, |slot| {
-                slot.standing = MessageState::Locked { token: *token, until: *until };
+                slot.state = MessageState::Locked { token: *token, until: *until };
                 slot.deliveries += 1;
             }),
             MessageFact::Renewed { until } => held.change(no, |slot| {
-                if let MessageState::Locked { token, .. } = slot.standing {
-                    slot.standing = MessageState::Locked { token, until: *until };
+                if let MessageState::Locked { token, .. } = slot.state {
+                    slot.state = MessageState::Locked { token, until: *until };
                 }
             }),
             MessageFact::Returned { deliveries } => held.change(no, |slot| {
-                slot.standing = MessageState::Ready;
+                slot.state = MessageState::Ready;
                 slot.deliveries = *deliveries;
             }),
             MessageFact::DeadLettered { reason, description } => {
                 held.change(no, |slot| {
-                    slot.standing = MessageState::Ready;
-                    slot.shelf = SubQueue::Dead;
+                    slot.state = MessageState::Ready;
+                    slot.sub_queue = SubQueue::Dead;
                 });
                 let dead = Dead { at, reason: reason.clone(), description: description.clone() };
                 held.dead.insert(no, dead);
@@ -208,8 +208,8 @@ impl Queues {
             MessageFact::Redriven => {
                 let time_to_live = held.spec.time_to_live;
                 held.change(no, |slot| {
-                    slot.standing = MessageState::Ready;
-                    slot.shelf = SubQueue::Main;
+                    slot.state = MessageState::Ready;
+                    slot.sub_queue = SubQueue::Main;
                     slot.deliveries = 0;
                     // Its own time has passed; what the queue allows begins again.
                     slot.expires_at = time_to_live.map(|span| at + span);
@@ -238,8 +238,8 @@ fn new_slot(sent: &Sent, of_topic: Option<Span>, of_queue: Option<Span>) -> Slot
     let enqueued_at = scheduled.unwrap_or(sent.at);
     let time_to_live = [sent.message.time_to_live, of_topic, of_queue].into_iter().flatten().min();
     Slot {
-        shelf: SubQueue::Main,
-        standing: scheduled.map_or(MessageState::Ready, |at| MessageState::Scheduled { at }),
+        sub_queue: SubQueue::Main,
+        state: scheduled.map_or(MessageState::Ready, |at| MessageState::Scheduled { at }),
         deliveries: 0,
         enqueued_at,
         expires_at: time_to_live.map(|span| enqueued_at + span),

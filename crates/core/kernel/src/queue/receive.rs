@@ -58,16 +58,16 @@ impl Queues {
         &mut self,
         now: Timestamp,
         queue: QueueNo,
-        shelf: SubQueue,
+        sub_queue: SubQueue,
         session: Option<&str>,
         take: &Take,
         changes: &mut Changes,
     ) -> Option<Taken> {
-        if !self.pass_over_expired(now, queue, shelf, session, changes) {
+        if !self.pass_over_expired(now, queue, sub_queue, session, changes) {
             return None;
         }
         let held = self.queues.get(&queue)?;
-        let no = held.next(shelf, session)?;
+        let no = held.next(sub_queue, session)?;
         let (slot, dead) = (held.slot(no)?, held.dead(no).cloned());
         let (enqueued_at, expires_at, deliveries) = (slot.enqueued_at, slot.expires_at, slot.deliveries + 1);
         let (fact, lock) = match take {
@@ -87,14 +87,14 @@ impl Queues {
         &mut self,
         now: Timestamp,
         queue: QueueNo,
-        shelf: SubQueue,
+        sub_queue: SubQueue,
         session: Option<&str>,
         changes: &mut Changes,
     ) -> bool {
         let mut passed = 0;
-        while shelf == SubQueue::Main
+        while sub_queue == SubQueue::Main
             && let Some(held) = self.queues.get(&queue)
-            && let Some(no) = held.next(shelf, session)
+            && let Some(no) = held.next(sub_queue, session)
             && held.slot(no).and_then(|slot| slot.expires_at).is_some_and(|at| at <= now)
         {
             if passed == PASSED_OVER_MAX {
@@ -118,11 +118,11 @@ impl Queues {
         let held = self.queues.get(&queue).ok_or(QueueRejection::LockLost)?;
         let (no, slot) = held.locked(token).ok_or(QueueRejection::LockLost)?;
         // An expired lock is lost even before the tick that takes it back: the consumer's time was up.
-        let MessageState::Locked { until, .. } = slot.standing else { return Err(QueueRejection::LockLost) };
+        let MessageState::Locked { until, .. } = slot.state else { return Err(QueueRejection::LockLost) };
         if until <= now {
             return Err(QueueRejection::LockLost);
         }
-        let (shelf, deliveries, lock) = (slot.shelf, slot.deliveries, held.spec.lock);
+        let (sub_queue, deliveries, lock) = (slot.sub_queue, slot.deliveries, held.spec.lock);
         match how {
             Settle::Complete => {
                 self.take_message(queue, no, now, MessageFact::Left { how: Left::Completed }, changes);
@@ -133,7 +133,9 @@ impl Queues {
                 self.take_message(queue, no, now, MessageFact::Returned { deliveries }, changes);
             }
             // A dead letter cannot become one again: it is given back.
-            Settle::DeadLetter { .. } if shelf == SubQueue::Dead => self.give_back(now, queue, no, changes),
+            Settle::DeadLetter { .. } if sub_queue == SubQueue::Dead => {
+                self.give_back(now, queue, no, changes)
+            }
             Settle::DeadLetter { reason, description } => {
                 let cut = |text: &str| text.chars().take(REASON_CHARS_MAX).collect();
                 let (reason, description) = (cut(reason), cut(description));
@@ -153,7 +155,7 @@ impl Queues {
     pub fn redrive(&mut self, now: Timestamp, queue: QueueNo, max: usize, changes: &mut Changes) -> usize {
         let Some(held) = self.queues.get(&queue) else { return 0 };
         let ready =
-            held.slots(SubQueue::Dead, MessageNo(0)).filter(|(_, slot)| slot.standing == MessageState::Ready);
+            held.slots(SubQueue::Dead, MessageNo(0)).filter(|(_, slot)| slot.state == MessageState::Ready);
         let chosen: Vec<MessageNo> = ready.map(|(no, _)| no).take(max).collect();
         for no in &chosen {
             self.take_message(queue, *no, now, MessageFact::Redriven, changes);
@@ -161,18 +163,18 @@ impl Queues {
         chosen.len()
     }
 
-    /// Empties a shelf of what no consumer has locked; answers with how many.
+    /// Empties a sub-queue of what no consumer has locked; answers with how many.
     pub fn purge(
         &mut self,
         now: Timestamp,
         queue: QueueNo,
-        shelf: SubQueue,
+        sub_queue: SubQueue,
         max: usize,
         changes: &mut Changes,
     ) -> usize {
         let Some(held) = self.queues.get(&queue) else { return 0 };
-        let free = |slot: &super::Slot| !matches!(slot.standing, MessageState::Locked { .. });
-        let free = held.slots(shelf, MessageNo(0)).filter(|(_, slot)| free(slot));
+        let free = |slot: &super::Slot| !matches!(slot.state, MessageState::Locked { .. });
+        let free = held.slots(sub_queue, MessageNo(0)).filter(|(_, slot)| free(slot));
         let chosen: Vec<MessageNo> = free.map(|(no, _)| no).take(max).collect();
         for no in &chosen {
             self.take_message(queue, *no, now, MessageFact::Left { how: Left::Purged }, changes);
@@ -185,7 +187,7 @@ impl Queues {
         let held = &self.queues[&queue];
         let (slot, deliveries_max) = (&held.slots[&no], held.spec.deliveries_max);
         let deliveries = slot.deliveries;
-        let too_often = slot.shelf == SubQueue::Main && deliveries >= deliveries_max;
+        let too_often = slot.sub_queue == SubQueue::Main && deliveries >= deliveries_max;
         if too_often {
             let description = format!("delivered {deliveries} times and never completed");
             let fact = MessageFact::DeadLettered { reason: TOO_OFTEN.to_owned(), description };

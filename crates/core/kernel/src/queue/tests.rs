@@ -69,11 +69,11 @@ impl Harness {
         }
     }
 
-    fn lock_from(&mut self, at: &QueueRef, shelf: SubQueue, session: Option<&str>) -> Option<Taken> {
+    fn lock_from(&mut self, at: &QueueRef, sub_queue: SubQueue, session: Option<&str>) -> Option<Taken> {
         self.tokens += 1;
         let take = Take::Lock { token: Uid(self.tokens.to_be_bytes()), lock: None };
         let queue = self.queues.find(at).unwrap();
-        self.queues.receive(self.now, queue, shelf, session, &take, &mut self.changes)
+        self.queues.receive(self.now, queue, sub_queue, session, &take, &mut self.changes)
     }
 
     fn lock(&mut self) -> Option<Taken> {
@@ -195,7 +195,7 @@ fn an_id_is_taken_once_within_its_window() {
 }
 
 #[test]
-fn what_was_sent_before_is_told_so_even_when_there_is_no_room() {
+fn a_duplicate_is_reported_as_such_even_when_the_queue_is_full() {
     let mut harness = Harness::new(QueueSpec { messages_max: 1, ..QueueSpec::default() });
     harness.send("a");
     assert_eq!(harness.send_to("q", Message::new("a", "body")), SendResult::Duplicate);
@@ -276,7 +276,7 @@ fn dead_letters_are_received_by_session_too() {
     assert_eq!(dead(&mut harness, Some("c")), None);
     assert_eq!(dead(&mut harness, None), Some(a));
     let held = harness.queues.queue(harness.queues.find(&queue).unwrap()).unwrap();
-    let listed = |shelf| held.slots(shelf, MessageNo(0)).map(|(no, _)| no).collect::<Vec<_>>();
+    let listed = |sub_queue| held.slots(sub_queue, MessageNo(0)).map(|(no, _)| no).collect::<Vec<_>>();
     assert_eq!((listed(SubQueue::Dead), listed(SubQueue::Main)), (vec![a, b], Vec::new()));
 }
 

@@ -14,7 +14,7 @@ fn after(timing: &Timing, moment: &str, most: usize) -> Vec<String> {
 }
 
 /// What the preview says of each occurrence, in words.
-fn told(timing: &Timing, now: &str, most: usize) -> Vec<String> {
+fn previewed(timing: &Timing, now: &str, most: usize) -> Vec<String> {
     let words = |change: Option<Change>| match change {
         None => String::new(),
         Some(Change::Moved { from }) => format!(" moved from {from}"),
@@ -31,7 +31,7 @@ fn a_time_that_the_clocks_leave_out_fires_at_the_end_of_the_gap_or_not_at_all() 
     let now = "2026-03-28T00:00:00Z";
     let moved = berlin(half_past_two(), Gap::End, Repeat::First);
     assert_eq!(
-        told(&moved, now, 3),
+        previewed(&moved, now, 3),
         [
             "2026-03-28T01:30:00Z",
             "2026-03-29T01:00:00Z moved from 2026-03-29T02:30:00",
@@ -39,7 +39,7 @@ fn a_time_that_the_clocks_leave_out_fires_at_the_end_of_the_gap_or_not_at_all() 
         ]
     );
     let skipped = berlin(half_past_two(), Gap::Skip, Repeat::First);
-    assert_eq!(told(&skipped, now, 2), ["2026-03-28T01:30:00Z", "2026-03-30T00:30:00Z"]);
+    assert_eq!(previewed(&skipped, now, 2), ["2026-03-28T01:30:00Z", "2026-03-30T00:30:00Z"]);
     let out = skipped_times(&skipped, at(now), at(now), at("2026-12-01T00:00:00Z"), 10);
     let shown: Vec<_> = out
         .iter()
@@ -56,7 +56,7 @@ fn a_time_that_the_clocks_leave_out_fires_at_the_end_of_the_gap_or_not_at_all() 
 fn all_times_in_one_gap_make_one_occurrence() {
     let quarters = berlin(cron("*/15 1-3 * * *"), Gap::End, Repeat::First);
     assert_eq!(
-        told(&quarters, "2026-03-29T00:40:00Z", 3),
+        previewed(&quarters, "2026-03-29T00:40:00Z", 3),
         [
             "2026-03-29T00:45:00Z",
             "2026-03-29T01:00:00Z moved from 2026-03-29T02:00:00",
@@ -69,10 +69,10 @@ fn all_times_in_one_gap_make_one_occurrence() {
 fn a_time_that_the_clocks_show_twice_fires_once_or_twice() {
     let now = "2026-10-24T01:00:00Z";
     let once = berlin(cron("30 2 * * *"), Gap::End, Repeat::First);
-    assert_eq!(told(&once, now, 2), ["2026-10-25T00:30:00Z first", "2026-10-26T01:30:00Z"]);
+    assert_eq!(previewed(&once, now, 2), ["2026-10-25T00:30:00Z first", "2026-10-26T01:30:00Z"]);
     let twice = berlin(cron("30 2 * * *"), Gap::End, Repeat::Both);
     assert_eq!(
-        told(&twice, now, 3),
+        previewed(&twice, now, 3),
         ["2026-10-25T00:30:00Z first", "2026-10-25T01:30:00Z second", "2026-10-26T01:30:00Z"]
     );
 }
@@ -93,7 +93,7 @@ fn days_follow_the_local_clock_and_hours_the_time_that_passes() {
     let mut hourly = berlin(every(24, Frequency::Hour), Gap::End, Repeat::First);
     hourly.start = daily.start;
     assert_eq!(after(&hourly, "2026-03-28T08:00:00Z", 2), ["2026-03-29T08:00:00Z", "2026-03-30T08:00:00Z"]);
-    let passes = told(&hourly, "2026-03-28T08:00:00Z", 4);
+    let passes = previewed(&hourly, "2026-03-28T08:00:00Z", 4);
     assert!(passes.iter().all(|told| told.ends_with('Z')), "{passes:?}");
 }
 

@@ -91,7 +91,7 @@ fn curl_and_wget_become_requests() {
 }
 
 #[test]
-fn a_line_that_is_no_job_is_named_with_what_to_do() {
+fn a_line_that_is_not_a_job_is_named_with_what_to_do() {
     for (line, problem) in [
         ("* * * * * /opt/backup.sh --all", "is not curl or wget; let a small service run it"),
         (
@@ -132,13 +132,13 @@ fn a_line_that_is_no_job_is_named_with_what_to_do() {
 }
 
 #[test]
-fn every_bad_line_is_told_at_once() {
+fn every_bad_line_is_reported_at_once() {
     let problems = read("1 2 3\nx\n@daily rm -rf /tmp/x\n").expect_err("three bad lines");
     assert_eq!(problems.matches("line ").count(), 3, "{problems}");
 }
 
 #[test]
-fn a_template_takes_the_commands_that_are_no_calls() {
+fn a_template_takes_the_commands_that_are_not_calls() {
     let options = CrontabOptions { uri_template: Some("http://runner.test/lines/{line}") };
     let lines =
         read_crontab("@daily curl http://a.test\n0 1 * * * tar c /x | gzip > /y\n", options).expect("jobs");

@@ -266,7 +266,7 @@ impl NameFilter {
 /// names theirs begin when they are many.
 #[cold]
 fn order_names(tree: &mut Tree<'_>, first: u32, fields: u32) -> (u32, u32) {
-    let next = |name: &u32| Some(tree.behind(*name + 1));
+    let next = |name: &u32| Some(tree.after(*name + 1));
     let mut names: Vec<u32> = std::iter::successors(Some(first), next).take(fields as usize).collect();
     // Stable: of equal names the last in the text stays the last.
     names.sort_by(|a, b| tree.name(*a).cmp(tree.name(*b)));

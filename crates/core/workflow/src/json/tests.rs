@@ -95,7 +95,7 @@ fn only_json_is_json() {
 }
 
 #[test]
-fn half_a_character_is_no_text() {
+fn half_a_surrogate_pair_is_refused() {
     for text in [r#""\ud83d\ude80""#, r#"{"\u00fc": "\\ud800"}"#, r#""a\nb""#] {
         assert!(check(text.as_bytes()).is_ok(), "{text}");
     }

@@ -114,7 +114,7 @@ impl<'a> Tree<'a> {
 
     /// The position after a value and everything below it.
     #[inline]
-    pub(super) fn behind(&self, index: u32) -> u32 {
+    pub(super) fn after(&self, index: u32) -> u32 {
         match self.node(index).kind {
             NodeKind::Array { end, .. } | NodeKind::Object { end, .. } => end,
             _ => index + 1,
@@ -245,7 +245,7 @@ impl<'t> Iterator for ItemsIter<'t> {
     fn next(&mut self) -> Option<NodeRef<'t>> {
         self.left = self.left.checked_sub(1)?;
         let item = NodeRef { tree: self.tree, index: self.at };
-        self.at = self.tree.behind(self.at);
+        self.at = self.tree.after(self.at);
         Some(item)
     }
 }
@@ -292,7 +292,7 @@ impl<'t> Iterator for FieldsIter<'t> {
         self.left = self.left.checked_sub(1)?;
         loop {
             let name = self.at;
-            self.at = self.tree.behind(name + 1);
+            self.at = self.tree.after(name + 1);
             if self.tree.node(name).kind != NodeKind::Shadowed {
                 return Some((self.tree.name(name), NodeRef { tree: self.tree, index: name + 1 }));
             }

@@ -12,7 +12,7 @@ fn problems(source: &str) -> String {
 
 /// Each section of the file is a title, a definition and, after `==>`, what is said of it.
 #[test]
-fn every_wrong_definition_is_told_what_is_wrong_and_where() {
+fn an_error_in_a_definition_says_what_is_wrong_and_where() {
     let table = include_str!("../fixtures/bad-definitions.txt");
     let mut shown = String::new();
     for section in table.split("### ").skip(1) {
@@ -26,7 +26,7 @@ fn every_wrong_definition_is_told_what_is_wrong_and_where() {
 }
 
 #[test]
-fn an_empty_text_is_no_definition() {
+fn an_empty_text_is_not_a_definition() {
     expect!["the definition is empty"].assert_eq(&problems(""));
 }
 

@@ -372,7 +372,7 @@ fn every_undo_is_rendered_and_what_has_none_says_so() {
 }
 
 #[test]
-fn a_notice_tells_what_happened() {
+fn a_notice_says_what_happened() {
     let (definition, run) = (drone(), Run::new(REQUEST));
     let names = [StepName::new("account").unwrap(), StepName::new("package").unwrap()];
     let ending = Ending {

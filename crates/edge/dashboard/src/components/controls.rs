@@ -129,7 +129,7 @@ mod tests {
     use crate::error::PageError;
 
     #[test]
-    fn a_value_that_is_no_choice_stays_chosen() {
+    fn a_value_that_is_not_among_the_choices_stays_selected() {
         let chosen = |text: &str| {
             let texts = FieldValues::from([("method".to_owned(), text.to_owned())]);
             Controls::new(texts).choice("method", "Method", "", &[("GET", "GET")]).into_string()

@@ -119,11 +119,11 @@ fn selection(bulk: &BulkView) -> String {
 fn one(bulk: &BulkView) -> Page {
     let again = html! { p { a href="/ui/bulk" { "All bulk operations" } } };
     Page::new(&format!("Bulk operation {}", bulk.id), NavSection::Bulk)
-        .live("bulk", standing(bulk))
+        .live("bulk", state_section(bulk))
         .part(again)
 }
 
-fn standing(bulk: &BulkView) -> Markup {
+fn state_section(bulk: &BulkView) -> Markup {
     let question = format!("Stop bulk operation {}? Runs that it has already changed stay changed.", bulk.id);
     html! {
         p.why-line { (components::badge(state(bulk.state))) " " (action(bulk)) ": " (selection(bulk)) }

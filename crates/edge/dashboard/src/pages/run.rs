@@ -95,18 +95,18 @@ pub(super) fn now() -> Timestamp {
 
 fn page(run: &RunDetail, now: Timestamp, typed: Option<&DecisionForm>) -> Page {
     Page::new(&format!("Run {}", run.summary.id), NavSection::Runs)
-        .live("standing", standing(run))
+        .live("state", state_section(run))
         .live("deciding", deciding(run, typed))
         .live("waterfall", drawing::draw(run, now))
         .live("timeline", timeline::list(&run.timeline))
         .part(asked(run))
 }
 
-fn standing(run: &RunDetail) -> Markup {
+fn state_section(run: &RunDetail) -> Markup {
     let summary = &run.summary;
     let took = summary.ended_at.map(|end| (end.0.0 - summary.accepted_at.0.0).max(0) as f64);
     html! {
-        div.standing {
+        div.run-state {
             p.why-line { (components::status(summary.status)) " " (why::sentence(run)) }
             (components::facts(&[
                 ("Workflow", origin(run)),

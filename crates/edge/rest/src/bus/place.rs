@@ -17,7 +17,7 @@ const RESERVED: [&str; 8] =
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BusPath {
     pub at: QueueRef,
-    pub shelf: SubQueue,
+    pub sub_queue: SubQueue,
     pub spot: Spot,
 }
 
@@ -56,18 +56,18 @@ impl BusPath {
         {
             (subscription, rest) = (Some(*name), more);
         }
-        let mut shelf = SubQueue::Main;
+        let mut sub_queue = SubQueue::Main;
         if let [word, more @ ..] = rest
             && word.eq_ignore_ascii_case("$deadletterqueue")
         {
-            (shelf, rest) = (SubQueue::Dead, more);
+            (sub_queue, rest) = (SubQueue::Dead, more);
         }
         let (word, rest) = rest.split_first()?;
         if !word.eq_ignore_ascii_case("messages") {
             return None;
         }
         let spot = spot(rest)?;
-        Some(queue_ref(name, subscription).and_then(|at| Ok(BusPath { at, shelf, spot: spot? })))
+        Some(queue_ref(name, subscription).and_then(|at| Ok(BusPath { at, sub_queue, spot: spot? })))
     }
 
     /// What a signature must be for.
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn paths_are_taken_in_any_case() {
         let at = |name: &str, subscription| queue_ref(name, subscription).unwrap();
-        let messages = |at, shelf| Some(BusPath { at, shelf, spot: Spot::Messages });
-        let head = |at, shelf| Some(BusPath { at, shelf, spot: Spot::Head });
+        let messages = |at, sub_queue| Some(BusPath { at, sub_queue, spot: Spot::Messages });
+        let head = |at, sub_queue| Some(BusPath { at, sub_queue, spot: Spot::Head });
         assert_eq!(place("/Orders/messages"), messages(at("orders", None), SubQueue::Main));
         assert_eq!(place("/orders/Messages/HEAD"), head(at("orders", None), SubQueue::Main));
         assert_eq!(place("/orders/messages/head/"), head(at("orders", None), SubQueue::Main));

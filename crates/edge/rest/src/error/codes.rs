@@ -232,7 +232,7 @@ mod tests {
         pairs.collect()
     }
 
-    fn told() -> BTreeSet<(String, String)> {
+    fn documented() -> BTreeSet<(String, String)> {
         let name = |status: u16| {
             let status = StatusCode::from_u16(status).expect("a status");
             status.canonical_reason().expect("it has a name").to_uppercase().replace(' ', "_")
@@ -241,11 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn every_code_that_is_given_is_told_with_its_status() {
+    fn every_code_in_use_is_documented_with_its_status() {
         assert!(given().len() > 40, "the table was not found in error.rs");
         assert_eq!(
             given(),
-            told(),
+            documented(),
             "left: error.rs; right: CODES, which docs/reference/errors.md is made of"
         );
     }

@@ -26,7 +26,7 @@ impl Cluster {
 
 impl Cluster {
     /// The parts of a list that all other instances have, requested by this instance itself. All of them or none.
-    pub(crate) async fn parts_of_others(&self, uri: &str) -> Result<Vec<Bytes>, ApiError> {
+    pub(crate) async fn parts_of_other_instances(&self, uri: &str) -> Result<Vec<Bytes>, ApiError> {
         if self.directory.is_alone() {
             return Ok(Vec::new());
         }

@@ -105,7 +105,7 @@ fn runs(query: &RunQuery, parts: Vec<RunPage>) -> Result<RunPage, ApiError> {
     live.sort_by(|a, b| (b.accepted_at.0, &b.id).cmp(&(a.accepted_at.0, &a.id)));
     if live.len() > limit || live_goes_on {
         live.truncate(limit);
-        let next = live.last().map(listing::behind_live);
+        let next = live.last().map(listing::after_live_run);
         return Ok(RunPage { items: live, next });
     }
     if live.len() == limit {
@@ -116,7 +116,7 @@ fn runs(query: &RunQuery, parts: Vec<RunPage>) -> Result<RunPage, ApiError> {
     // There is room for one at least.
     let cut = shown.min(limit - live.len());
     let next = if cut < shown { ended.get(cut - 1).map(place) } else { end };
-    let next = next.map(|place| listing::behind_ended(&place.cursor(query)));
+    let next = next.map(|place| listing::after_ended_runs(&place.cursor(query)));
     ended.truncate(cut);
     live.extend(ended);
     Ok(RunPage { items: live, next })
@@ -183,25 +183,25 @@ mod tests {
         page.items.iter().map(|row| row.id.as_str()).collect()
     }
 
-    fn behind(row: &RunSummary, query: &RunQuery) -> Option<String> {
-        Some(listing::behind_ended(&place(row).cursor(query)))
+    fn next_after(row: &RunSummary, query: &RunQuery) -> Option<String> {
+        Some(listing::after_ended_runs(&place(row).cursor(query)))
     }
 
     #[test]
-    fn rows_behind_the_end_of_a_short_page_wait_for_what_may_come_before_them() {
+    fn rows_after_the_end_of_a_short_page_wait_for_what_may_come_before_them() {
         let done = |id: &str, at| row(id, at, RunStatus::Completed);
         let query = query(10);
         // The first has scanned to 50 and found one row; the second has more rows after that.
-        let short = RunPage { items: vec![done("a", 70)], next: behind(&done("x", 50), &query) };
+        let short = RunPage { items: vec![done("a", 70)], next: next_after(&done("x", 50), &query) };
         let whole = RunPage { items: vec![done("b", 60), done("c", 40)], next: None };
         let page = runs(&query, vec![short, whole]).unwrap();
         assert_eq!(ids(&page), ["a", "b"]);
-        assert_eq!(page.next, behind(&done("x", 50), &query));
+        assert_eq!(page.next, next_after(&done("x", 50), &query));
     }
 
     // guards: 51
     #[test]
-    fn a_page_is_cut_behind_its_last_row_and_live_runs_come_first() {
+    fn a_page_ends_after_its_last_row_and_live_runs_come_first() {
         let (live, done) = (RunStatus::Running, RunStatus::Completed);
         let parts = || {
             let one = RunPage { items: vec![row("a", 10, live), row("d", 90, done)], next: None };
@@ -214,7 +214,7 @@ mod tests {
         };
         assert_eq!(cut(1), ("b".to_owned(), Some("l.20.b".to_owned())));
         assert_eq!(cut(2), ("b a".to_owned(), Some("e".to_owned())));
-        assert_eq!(cut(3), ("b a e".to_owned(), behind(&row("e", 95, done), &query(3))));
+        assert_eq!(cut(3), ("b a e".to_owned(), next_after(&row("e", 95, done), &query(3))));
         assert_eq!(cut(4), ("b a e d".to_owned(), None));
     }
 

@@ -96,7 +96,7 @@ impl Jobs {
                 return Err(taken(&other.name));
             }
         }
-        let others = self.cluster.parts_of_others(&azure::collections_uri(&at.subscription)).await?;
+        let others = self.cluster.parts_of_other_instances(&azure::collections_uri(&at.subscription)).await?;
         for part in others {
             let part: FreeOnes = serde_json::from_slice(&part)
                 .map_err(|error| ApiError::View(format!("the part of another instance: {error}")))?;

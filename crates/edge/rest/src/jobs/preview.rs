@@ -18,15 +18,15 @@ impl Jobs {
     ) -> Result<Value, JobsError> {
         let collection = self.collection(at)?;
         let job = self.job(&collection, name)?;
-        let (timing, standing) = (&job.definition.spec.timing, &job.standing);
+        let (timing, progress) = (&job.definition.spec.timing, &job.progress);
         let left = timing.recurrence.as_ref().map_or(Some(1), |recurrence| recurrence.count);
-        let left = left.map_or(count, |most| count.min(most.saturating_sub(standing.counted) as usize));
+        let left = left.map_or(count, |most| count.min(most.saturating_sub(progress.counted) as usize));
         let mut planned = Vec::new();
-        let mut next = standing.next;
+        let mut next = progress.next;
         while let Some(occurrence) = next.filter(|_| planned.len() < left) {
-            let change = recurrence::change(timing, standing.anchor, occurrence);
+            let change = recurrence::change(timing, progress.anchor, occurrence);
             planned.push(Planned { at: occurrence, change });
-            let from = if recurrence::drifts(timing) { occurrence } else { standing.anchor };
+            let from = if recurrence::drifts(timing) { occurrence } else { progress.anchor };
             next = timing.recurrence.as_ref().and_then(|_| recurrence::next(timing, from, occurrence));
         }
         Ok(shown(&planned))

@@ -33,11 +33,11 @@ described! {
 
     PurgeDraft(c) => object([
         optional("max", integer().minimum(1).maximum(u32::MAX.into()).describe("At most so many; all when absent.")),
-        optional("shelf", of::<Shelf>(c)),
+        optional("shelf", of::<SubQueueName>(c)),
     ]).closed();
 
     /// Among which messages: `dead` are the dead letters.
-    Shelf(c) => one_of(&["main", "dead"]);
+    SubQueueName(c) => one_of(&["main", "dead"]);
 
     Readiness(c) => object([
         required("ready", boolean()),

@@ -3,7 +3,7 @@
 use api_types::ApiSchema;
 use serde_json::json;
 
-use super::drafts::Shelf;
+use super::drafts::SubQueueName;
 use super::operation::{Parameter, ReplyDoc, ReplyHeader};
 
 /// Parameters of several operations.
@@ -55,9 +55,9 @@ pub(crate) const CURSOR: Parameter =
         .shared("Cursor");
 pub(crate) const AFTER: Parameter =
     Parameter::query("after", "`next` of the page before.", |_| json!({ "type": "string" })).shared("After");
-pub(crate) const SHELF: Parameter =
-    Parameter::query("shelf", "Among which messages: `dead` are the dead letters.", Shelf::schema)
-        .shared("Shelf");
+pub(crate) const SUB_QUEUE: Parameter =
+    Parameter::query("shelf", "Among which messages: `dead` are the dead letters.", SubQueueName::schema)
+        .shared("SubQueue");
 pub(crate) const IF_MATCH: Parameter = Parameter::header(
     "If-Match",
     "The expected version, as ETag gives it.",

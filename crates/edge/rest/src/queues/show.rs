@@ -76,7 +76,7 @@ pub(super) fn topic(name: &QueueName, topic: &Topic) -> TopicView {
 /// A message without its lock token: who looks at it must not be able to settle it.
 pub(super) fn message(peeked: Peeked) -> MessageView {
     let Peeked { no, slot, dead, message } = peeked;
-    let (state, scheduled_at, locked_until) = match slot.standing {
+    let (state, scheduled_at, locked_until) = match slot.state {
         MessageState::Ready => ("ready", None, None),
         MessageState::Scheduled { at } => ("scheduled", Some(Time(at)), None),
         MessageState::Locked { until, .. } => ("locked", None, Some(Time(until))),

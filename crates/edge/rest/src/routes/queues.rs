@@ -25,9 +25,9 @@ use crate::openapi::drafts::{PurgeDraft, QueueDraft, RedriveDraft};
 use crate::openapi::operation::{Media, Operation, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
     AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
-    NAME_LIMIT, NO_SUCH_QUEUE, NO_SUCH_TOPIC, OVER_64_KIB, QUEUE, SHELF, STOPPED, WRONG_FIELD,
+    NAME_LIMIT, NO_SUCH_QUEUE, NO_SUCH_TOPIC, OVER_64_KIB, QUEUE, STOPPED, SUB_QUEUE, WRONG_FIELD,
 };
-use crate::queues::{Look, Part, shelf};
+use crate::queues::{Look, Part, sub_queue};
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[
@@ -140,7 +140,7 @@ pub(super) const ROUTES: &[Route] = &[
             id: "peekQueue",
             summary: "Look at messages, oldest first, without receiving them",
             description: "",
-            parameters: &[QUEUE, SHELF, FROM_NUMBER, MESSAGE_LIMIT],
+            parameters: &[QUEUE, SUB_QUEUE, FROM_NUMBER, MESSAGE_LIMIT],
             body: None,
             replies: &[
                 ReplyDoc::json::<MessagePage>(200, "A page."),
@@ -256,8 +256,8 @@ fn look(asked: AskedLook) -> Result<Look, ApiError> {
     if !(1..=Look::LIMIT_MAX).contains(&limit) {
         return Err(ApiError::BadRequest(format!("limit: {limit} is not 1 to {}", Look::LIMIT_MAX)));
     }
-    let shelf = asked.shelf.as_deref().map_or(Ok(SubQueue::Main), shelf)?;
-    Ok(Look { shelf, from: asked.from.unwrap_or(0), limit })
+    let sub_queue = asked.shelf.as_deref().map_or(Ok(SubQueue::Main), sub_queue)?;
+    Ok(Look { sub_queue, from: asked.from.unwrap_or(0), limit })
 }
 
 pub(super) async fn list(State(api): State<Api>, asked: AskedPart) -> Result<Response, ApiError> {

@@ -17,7 +17,7 @@ use crate::openapi::drafts::{PurgeDraft, RedriveDraft, SubscriptionDraft, TopicD
 use crate::openapi::operation::{Media, Operation, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
     AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
-    NAME_LIMIT, NO_SUCH_SUBSCRIPTION, NO_SUCH_TOPIC, OVER_64_KIB, SHELF, STOPPED, SUBSCRIPTION, TOPIC,
+    NAME_LIMIT, NO_SUCH_SUBSCRIPTION, NO_SUCH_TOPIC, OVER_64_KIB, STOPPED, SUB_QUEUE, SUBSCRIPTION, TOPIC,
     WRONG_FIELD,
 };
 use serde_json::json;
@@ -230,7 +230,7 @@ pub(super) const ROUTES: &[Route] = &[
             id: "peekSubscription",
             summary: "Look at messages, oldest first, without receiving them",
             description: "",
-            parameters: &[TOPIC, SUBSCRIPTION, SHELF, FROM_NUMBER, MESSAGE_LIMIT],
+            parameters: &[TOPIC, SUBSCRIPTION, SUB_QUEUE, FROM_NUMBER, MESSAGE_LIMIT],
             body: None,
             replies: &[
                 ReplyDoc::json::<MessagePage>(200, "A page."),

@@ -43,7 +43,7 @@ pub(crate) async fn page(runs: &Runs, query: RunQuery) -> Result<RunPage, ApiErr
     if items.len() > limit {
         items.truncate(limit);
         let last = items.last().expect("a page has at least one row");
-        let next = behind_live(last);
+        let next = after_live_run(last);
         return Ok(RunPage { items, next: Some(next) });
     }
     if items.len() == limit {
@@ -58,12 +58,12 @@ pub(crate) async fn page(runs: &Runs, query: RunQuery) -> Result<RunPage, ApiErr
 pub(crate) const ENDED_FIRST: &str = "e";
 
 /// The cursor of a list that continues after a live run.
-pub(crate) fn behind_live(row: &RunSummary) -> String {
+pub(crate) fn after_live_run(row: &RunSummary) -> String {
     format!("l.{}.{}", row.accepted_at.0.0, row.id)
 }
 
 /// The cursor of a list that continues among ended runs, from a cursor of the view.
-pub(crate) fn behind_ended(cursor: &str) -> String {
+pub(crate) fn after_ended_runs(cursor: &str) -> String {
     format!("e.{cursor}")
 }
 
@@ -164,7 +164,7 @@ async fn ended(runs: &Runs, query: RunQuery) -> Result<RunPage, ApiError> {
         view::ListError::View(error) => ApiError::View(error.to_string()),
     })?;
     let items = page.rows.into_iter().map(show::ended_summary).collect();
-    Ok(RunPage { items, next: page.next.map(|cursor| behind_ended(&cursor)) })
+    Ok(RunPage { items, next: page.next.map(|cursor| after_ended_runs(&cursor)) })
 }
 
 #[cfg(test)]

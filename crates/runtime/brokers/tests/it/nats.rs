@@ -137,7 +137,7 @@ async fn what_cannot_be_sent_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_user_may_not_do_is_refused_and_the_secret_is_not_told() {
+async fn a_missing_permission_is_reported_without_the_secret() {
     let peer = NatsServer::start_with(
         "authorization { users: [ { user: shop, password: hush, permissions: { publish: [\"orders.>\"] } } ] }",
     )

@@ -80,11 +80,11 @@ impl<T: Clone> Table<T> {
         }
         // Revisions start over when a bucket is created again, and then the old ones mean nothing.
         let recreated = |entry: &Entry<T>, news: &News<T>| news.revision < entry.revision && silent(entry, 2);
-        let anew =
+        let started_over =
             reading.iter().filter(|news| self.entries.get(&news.key).is_some_and(|e| recreated(e, news)));
-        let anew: Vec<String> = anew.map(|news| news.key.clone()).collect();
+        let started_over: Vec<String> = started_over.map(|news| news.key.clone()).collect();
         self.entries.retain(|key, entry| {
-            !anew.contains(key) && (entry.shown().is_some() || now - entry.at < GONE_KEPT)
+            !started_over.contains(key) && (entry.shown().is_some() || now - entry.at < GONE_KEPT)
         });
         // All of them are heard: nothing ends at the first that is new.
         reading.into_iter().filter(|news| self.hear(news.clone(), now)).count() > 0
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_tells_what_the_watcher_did_not() {
+    fn a_read_reveals_what_the_watch_missed() {
         let (mut table, now) = (Table::of_what_stays(MEMBER_TTL), Instant::now());
         assert!(table.compare(vec![news("a", 1, Some(1)), news("b", 2, Some(2))], now));
         assert!(!table.compare(vec![news("a", 1, Some(1)), news("b", 2, Some(2))], now + 60 * SECOND));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_is_behind_does_not_hide_one_that_just_came() {
+    fn a_lagging_replica_does_not_hide_an_instance_that_just_joined() {
         let (mut table, now) = (Table::of_the_living(MEMBER_TTL), Instant::now());
         table.hear(news("a", 1, Some(1)), now);
         table.compare(Vec::new(), now + 5 * SECOND);

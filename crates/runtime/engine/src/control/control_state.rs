@@ -30,7 +30,7 @@ pub(super) enum ControlEvent {
     },
     /// A document replaces the previous one; without a text, the name is free again.
     Kept {
-        shelf: String,
+        kind: String,
         name: String,
         version: u64,
         document: Option<String>,
@@ -60,18 +60,18 @@ impl ControlState {
                 self.workflows.push(event);
                 self.workflows_changed = true;
             }
-            ControlEvent::Kept { shelf, name, version, document: Some(text), at, by } => {
+            ControlEvent::Kept { kind, name, version, document: Some(text), at, by } => {
                 let document = StoredDocument { text: text.into(), version, at, by: by.into() };
-                self.documents.put(shelf, name, document);
+                self.documents.put(kind, name, document);
             }
-            ControlEvent::Kept { shelf, name, document: None, .. } => self.documents.remove(&shelf, &name),
+            ControlEvent::Kept { kind, name, document: None, .. } => self.documents.remove(&kind, &name),
         }
     }
 
     /// The events that produce the same state.
     pub fn snapshot(&self) -> Bytes {
-        let kept = self.documents.iter().map(|(shelf, name, document)| ControlEvent::Kept {
-            shelf: shelf.to_owned(),
+        let kept = self.documents.iter().map(|(kind, name, document)| ControlEvent::Kept {
+            kind: kind.to_owned(),
             name: name.to_owned(),
             version: document.version,
             document: Some(document.text.to_string()),
@@ -137,9 +137,9 @@ fn evolve(catalog: &mut Catalog, event: &ControlEvent) -> Result<(), ControlErro
 mod tests {
     use super::*;
 
-    fn kept(shelf: &str, name: &str, version: u64, document: Option<&str>) -> ControlEvent {
+    fn kept(kind: &str, name: &str, version: u64, document: Option<&str>) -> ControlEvent {
         ControlEvent::Kept {
-            shelf: shelf.to_owned(),
+            kind: kind.to_owned(),
             name: name.to_owned(),
             version,
             document: document.map(str::to_owned),

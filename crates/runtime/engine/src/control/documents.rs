@@ -22,34 +22,34 @@ pub struct StoredDocument {
 pub struct DocumentSet(BTreeMap<String, BTreeMap<String, StoredDocument>>);
 
 impl DocumentSet {
-    pub fn get(&self, shelf: &str, name: &str) -> Option<&StoredDocument> {
-        self.0.get(shelf)?.get(name)
+    pub fn get(&self, kind: &str, name: &str) -> Option<&StoredDocument> {
+        self.0.get(kind)?.get(name)
     }
 
     /// The documents of a kind, by name.
-    pub fn all(&self, shelf: &str) -> impl DoubleEndedIterator<Item = (&str, &StoredDocument)> {
-        self.0.get(shelf).into_iter().flatten().map(|(name, document)| (name.as_str(), document))
+    pub fn all(&self, kind: &str) -> impl DoubleEndedIterator<Item = (&str, &StoredDocument)> {
+        self.0.get(kind).into_iter().flatten().map(|(name, document)| (name.as_str(), document))
     }
 
-    pub(super) fn count(&self, shelf: &str) -> usize {
-        self.0.get(shelf).map_or(0, BTreeMap::len)
+    pub(super) fn count(&self, kind: &str) -> usize {
+        self.0.get(kind).map_or(0, BTreeMap::len)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str, &StoredDocument)> {
-        let shelves = self.0.iter();
-        shelves
-            .flat_map(|(shelf, all)| all.iter().map(move |(name, one)| (shelf.as_str(), name.as_str(), one)))
+        let documents = self.0.iter();
+        documents
+            .flat_map(|(kind, all)| all.iter().map(move |(name, one)| (kind.as_str(), name.as_str(), one)))
     }
 
-    pub(super) fn put(&mut self, shelf: String, name: String, document: StoredDocument) {
-        self.0.entry(shelf).or_default().insert(name, document);
+    pub(super) fn put(&mut self, kind: String, name: String, document: StoredDocument) {
+        self.0.entry(kind).or_default().insert(name, document);
     }
 
-    pub(super) fn remove(&mut self, shelf: &str, name: &str) {
-        let Some(all) = self.0.get_mut(shelf) else { return };
+    pub(super) fn remove(&mut self, kind: &str, name: &str) {
+        let Some(all) = self.0.get_mut(kind) else { return };
         all.remove(name);
         if all.is_empty() {
-            self.0.remove(shelf);
+            self.0.remove(kind);
         }
     }
 }
@@ -68,11 +68,11 @@ impl Documents {
         self.0.subscribe()
     }
 
-    pub(super) fn store(&self, shelves: &DocumentSet) {
+    pub(super) fn store(&self, documents: &DocumentSet) {
         self.0.send_if_modified(|current| {
-            let differs = **current != *shelves;
+            let differs = **current != *documents;
             if differs {
-                *current = Arc::new(shelves.clone());
+                *current = Arc::new(documents.clone());
             }
             differs
         });

@@ -104,7 +104,7 @@ impl JobReader {
             let rows = self.view.job(partition, &job)?;
             let Some(job) = rows.map(|rows| record::read_job(&rows)).transpose()? else { continue };
             // A finished job has a due time as well: the time to delete it.
-            if job.standing.due == Some(at) && job.standing.next.is_some() {
+            if job.progress.due == Some(at) && job.progress.next.is_some() {
                 let (collection, job) = (job.definition.collection, job.definition.name);
                 firings.push(UpcomingFiring { at, collection, job });
             }

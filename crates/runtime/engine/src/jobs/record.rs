@@ -18,7 +18,7 @@ pub(crate) fn write(
 ) -> Result<(), Error> {
     let table = JobTable { view, partition, due_before };
     match event {
-        Event::Fired(fired) => table.write_standing(&fired.job, &fired.standing),
+        Event::Fired(fired) => table.write_progress(&fired.job, &fired.progress),
         Event::Job(fact) => table.write_fact(fact),
         Event::Accepted(_)
         | Event::Dropped { .. }
@@ -42,10 +42,10 @@ impl JobTable<'_> {
             JobFact::Put(job) => {
                 let at = &job.definition.at;
                 // The progress first: no reader finds a job without it.
-                self.write_standing(at, &job.standing)?;
+                self.write_progress(at, &job.progress)?;
                 view.put_job(partition, at, &codec::encode(&job.definition))
             }
-            JobFact::Stands { job, standing } => self.write_standing(job, standing),
+            JobFact::Progressed { job, progress } => self.write_progress(job, progress),
             JobFact::Deleted { job } => view.delete_job(partition, job),
             JobFact::CollectionPut(collection) => {
                 view.put_collection(partition, &collection.id(), &codec::encode(collection))
@@ -54,15 +54,15 @@ impl JobTable<'_> {
         }
     }
 
-    fn write_standing(&self, at: &JobRef, standing: &JobProgress) -> Result<(), Error> {
-        let bytes = codec::encode(standing);
-        self.view.put_progress(self.partition, at, self.due_before, standing.due, &bytes)
+    fn write_progress(&self, at: &JobRef, progress: &JobProgress) -> Result<(), Error> {
+        let bytes = codec::encode(progress);
+        self.view.put_progress(self.partition, at, self.due_before, progress.due, &bytes)
     }
 }
 
 pub(crate) fn read_job(rows: &JobRows) -> Result<Job, codec::Unreadable> {
     let definition: JobDefinition = codec::decode(&rows.definition)?;
-    Ok(Job { definition, standing: codec::decode(&rows.progress)? })
+    Ok(Job { definition, progress: codec::decode(&rows.progress)? })
 }
 
 pub(crate) fn read_collection(row: &Bytes) -> Result<Collection, codec::Unreadable> {

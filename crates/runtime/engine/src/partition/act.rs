@@ -145,7 +145,7 @@ impl<J: Journal> Partition<J> {
         let shared = &self.shared;
         shared.ids.restore(&fired.request.id, fired.request.body_hash, self.id);
         shared.metrics.fired.inc();
-        if fired.standing.fired.is_multiple_of(HISTORY_TRIM_EVERY) {
+        if fired.progress.fired.is_multiple_of(HISTORY_TRIM_EVERY) {
             let keep = shared.settings.history_max_per_job;
             let trimmed = shared.view.keep_newest(self.id, &fired.request.key, keep);
             trimmed.map_err(|error| self.damaged(&error.to_string()))?;

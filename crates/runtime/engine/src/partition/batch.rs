@@ -78,7 +78,7 @@ fn weight(event: &Event) -> usize {
         Event::Job(fact) => match &**fact {
             JobFact::Put(job) => JOB_BYTES + job.definition.document.len(),
             JobFact::CollectionPut(collection) => collection.document.len(),
-            JobFact::Stands { .. } | JobFact::Deleted { .. } | JobFact::CollectionDeleted { .. } => 0,
+            JobFact::Progressed { .. } | JobFact::Deleted { .. } | JobFact::CollectionDeleted { .. } => 0,
         },
         Event::Queue(fact) => match &**fact {
             QueueFact::Sent(sent) => sent.message.weight() + sent.to.len() * HOLDER_BYTES,

@@ -40,9 +40,9 @@ impl<J: Journal> Partition<J> {
             for job in &imported.deleted {
                 self.delete_job(batch, None, job);
             }
-            for (at, standing) in imported.moved {
+            for (at, progress) in imported.moved {
                 let found = jobs.iter().find(|job| job.definition.at == at).expect("one of the jobs found");
-                self.stand(batch, found.clone(), standing);
+                self.record_progress(batch, found.clone(), progress);
             }
             for job in imported.put {
                 batch.jobs.jobs.insert(job.definition.at.clone(), Some(job.clone()));

@@ -48,7 +48,7 @@ impl<J: Journal> Partition<J> {
             }
             let Some((at, job)) = self.window.pop(batch.wall) else { return Ok(()) };
             let found = self.job(batch, &job)?;
-            match found.filter(|found| found.standing.due == Some(at)) {
+            match found.filter(|found| found.progress.due == Some(at)) {
                 Some(found) => self.take_due_job(batch, found)?,
                 None => {
                     let forgotten = self.shared.view.forget_due(self.id, at, &job);
@@ -63,16 +63,16 @@ impl<J: Journal> Partition<J> {
         let live = self.state.occurrences(&found.key()).len();
         match job::due(&found, batch.wall, live) {
             Due::Fire(firing) => {
-                batch.jobs.fired.extend(found.standing.due);
-                found.standing = firing.standing.clone();
+                batch.jobs.fired.extend(found.progress.due);
+                found.progress = firing.progress.clone();
                 batch.jobs.jobs.insert(found.definition.at.clone(), Some(found));
                 self.apply(batch, &Input::Fire(firing)).expect("an occurrence is never rejected");
             }
-            Due::Stand(standing) => {
-                let left_out = |standing: &job::JobProgress| standing.skipped + standing.missed;
-                let more = left_out(&standing) - left_out(&found.standing);
+            Due::Progress(progress) => {
+                let left_out = |progress: &job::JobProgress| progress.skipped + progress.missed;
+                let more = left_out(&progress) - left_out(&found.progress);
                 self.shared.metrics.job_left_out.inc_by(more);
-                self.stand(batch, found, standing);
+                self.record_progress(batch, found, progress);
             }
             Due::Forget => {
                 let collection = self.collection_of(batch, &found)?;
@@ -90,8 +90,8 @@ impl<J: Journal> Partition<J> {
             let found = self.job(batch, &at)?.filter(|found| found.key() == run.request.key);
             if let Some(found) = found {
                 let live = self.state.occurrences(&run.request.key).len();
-                let standing = job::ended(&found, &run, batch.wall, live);
-                self.stand(batch, found, standing);
+                let progress = job::ended(&found, &run, batch.wall, live);
+                self.record_progress(batch, found, progress);
             }
         }
         Ok(())
@@ -164,9 +164,9 @@ impl<J: Journal> Partition<J> {
     ) -> JobDecision {
         let (collection, moved) = job::put_collection(existing.as_ref(), jobs, draft, expect, batch.wall)?;
         self.note_collection(batch, collection.clone());
-        for (at, standing) in moved {
+        for (at, progress) in moved {
             let found = jobs.iter().find(|job| job.definition.at == at).expect("one of the jobs handed in");
-            self.stand(batch, found.clone(), standing);
+            self.record_progress(batch, found.clone(), progress);
         }
         Ok(JobAnswer::Collection { collection: Box::new(collection), created: existing.is_none() })
     }
@@ -209,7 +209,7 @@ impl<J: Journal> Partition<J> {
         let live = self.state.occurrences(&found.key()).len();
         let firing = job::run_now(&found, batch.wall, live)?;
         let run = firing.request.id.clone();
-        found.standing = firing.standing.clone();
+        found.progress = firing.progress.clone();
         batch.jobs.jobs.insert(found.definition.at.clone(), Some(found));
         self.apply(batch, &Input::Fire(Box::new(firing))).expect("an occurrence is never rejected");
         Ok(JobAnswer::Fired { run })
@@ -226,11 +226,11 @@ impl<J: Journal> Partition<J> {
         push(batch, JobFact::Deleted { job: at });
     }
 
-    pub(super) fn stand(&mut self, batch: &mut Batch, mut job: Job, standing: job::JobProgress) {
+    pub(super) fn record_progress(&mut self, batch: &mut Batch, mut job: Job, progress: job::JobProgress) {
         let at = job.definition.at.clone();
-        job.standing = standing.clone();
+        job.progress = progress.clone();
         batch.jobs.jobs.insert(at.clone(), Some(job));
-        push(batch, JobFact::Stands { job: at, standing });
+        push(batch, JobFact::Progressed { job: at, progress });
     }
 
     pub(super) fn note_collection(&mut self, batch: &mut Batch, collection: Collection) {
@@ -276,7 +276,7 @@ impl<J: Journal> Partition<J> {
             None => self.read_job(at)?,
         };
         if let Some(job) = &job {
-            batch.jobs.due_in_view.insert(at.clone(), job.standing.due);
+            batch.jobs.due_in_view.insert(at.clone(), job.progress.due);
         }
         Ok(job)
     }
@@ -307,11 +307,11 @@ impl<J: Journal> Partition<J> {
 
     /// Writes durable changes to the view, and updates the window of jobs due soon.
     pub(super) fn record(&mut self, changes: &mut JobChanges, event: &Event) -> Result<(), AppendError> {
-        let (at, standing) = match event {
-            Event::Fired(fired) => (&fired.job, &fired.standing),
+        let (at, progress) = match event {
+            Event::Fired(fired) => (&fired.job, &fired.progress),
             Event::Job(fact) => match &**fact {
-                JobFact::Put(job) => (&job.definition.at, &job.standing),
-                JobFact::Stands { job, standing } => (job, standing),
+                JobFact::Put(job) => (&job.definition.at, &job.progress),
+                JobFact::Progressed { job, progress } => (job, progress),
                 JobFact::Deleted { job } => {
                     changes.due_in_view.insert(job.clone(), None);
                     return self.write(None, event);
@@ -322,9 +322,9 @@ impl<J: Journal> Partition<J> {
             },
             _ => return Ok(()),
         };
-        let before = changes.due_in_view.insert(at.clone(), standing.due);
+        let before = changes.due_in_view.insert(at.clone(), progress.due);
         self.write(before, event)?;
-        if let Some(due) = standing.due {
+        if let Some(due) = progress.due {
             self.window.note(due, at);
         }
         Ok(())

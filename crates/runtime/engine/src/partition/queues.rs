@@ -37,15 +37,15 @@ pub(crate) struct Deliveries {
 enum Pending {
     Ready(QueueReply),
     Received { queue: QueueNo, taken: Vec<Taken> },
-    Peeked { queue: QueueNo, shelf: SubQueue, from: MessageNo, max: usize },
+    Peeked { queue: QueueNo, sub_queue: SubQueue, from: MessageNo, max: usize },
 }
 
 impl<J: Journal> Partition<J> {
     pub(super) fn take_queue_command(&mut self, batch: &mut Batch, command: QueueCommand, reply: Replier) {
         let pending = match command {
             QueueCommand::Receive(receive) => return self.take_receive(batch, receive, reply),
-            QueueCommand::Peek { at, shelf, from, max } => match self.queues.find(&at) {
-                Ok(queue) => Pending::Peeked { queue, shelf, from, max: max.min(RECEIVED_MAX) },
+            QueueCommand::Peek { at, sub_queue, from, max } => match self.queues.find(&at) {
+                Ok(queue) => Pending::Peeked { queue, sub_queue, from, max: max.min(RECEIVED_MAX) },
                 Err(rejection) => Pending::Ready(Err(rejection.into())),
             },
             QueueCommand::Send { .. } | QueueCommand::Post { .. } if !self.shared.journal.room().accepts => {
@@ -99,9 +99,9 @@ impl<J: Journal> Partition<J> {
                 let messages = queues.redrive(now, queue, max.min(REDRIVEN_MAX), changes);
                 Ok(QueueAnswer::Moved { messages })
             }
-            QueueCommand::Purge { at, shelf, max } => {
+            QueueCommand::Purge { at, sub_queue, max } => {
                 let queue = queues.find(&at)?;
-                let messages = queues.purge(now, queue, shelf, max.min(REDRIVEN_MAX), changes);
+                let messages = queues.purge(now, queue, sub_queue, max.min(REDRIVEN_MAX), changes);
                 Ok(QueueAnswer::Moved { messages })
             }
             QueueCommand::Receive(_) | QueueCommand::Peek { .. } => unreachable!("carried out by the caller"),
@@ -116,7 +116,7 @@ impl<J: Journal> Partition<J> {
             }
         };
         // First come, first served.
-        let others_wait = receive.session.is_none() && self.lines.has(queue, receive.shelf);
+        let others_wait = receive.session.is_none() && self.lines.has(queue, receive.sub_queue);
         let taken = if others_wait { Vec::new() } else { self.receive(batch, queue, &receive) };
         if taken.is_empty() && receive.patience.as_ms() > 0 && !self.draining {
             return self.lines.join(queue, receive, reply, batch.now);
@@ -129,14 +129,14 @@ impl<J: Journal> Partition<J> {
         let (mut taken, mut bytes) = (Vec::new(), 0);
         let session = receive.session.as_deref();
         while taken.len() < receive.max.min(RECEIVED_MAX) && bytes < RECEIVED_BYTES_MAX {
-            let next = self.queues.queue(queue).and_then(|held| held.next(receive.shelf, session));
+            let next = self.queues.queue(queue).and_then(|held| held.next(receive.sub_queue, session));
             let weight =
                 next.and_then(|no| self.queues.queue(queue)?.slot(no)).map(|slot| slot.bytes as usize);
             let take = match receive.mode {
                 ReceiveMode::Lock { lock } => Take::Lock { token: self.new_token(), lock },
                 ReceiveMode::Delete => Take::Delete,
             };
-            let one = self.queues.receive(batch.wall, queue, receive.shelf, session, &take, &mut changes);
+            let one = self.queues.receive(batch.wall, queue, receive.sub_queue, session, &take, &mut changes);
             let Some(one) = one else { break };
             bytes += weight.unwrap_or(0);
             taken.push(one);
@@ -159,8 +159,8 @@ impl<J: Journal> Partition<J> {
             self.queues.tick(batch.wall, &mut changes);
             self.note_changes(batch, changes);
         }
-        for (queue, shelf) in self.lines.queues() {
-            self.serve_line(batch, queue, shelf);
+        for (queue, sub_queue) in self.lines.queues() {
+            self.serve_line(batch, queue, sub_queue);
         }
         for waiting in self.lines.overdue(batch.now, self.draining) {
             let pending = Pending::Received { queue: waiting.queue, taken: Vec::new() };
@@ -170,14 +170,14 @@ impl<J: Journal> Partition<J> {
 
     /// Whether a full batch has left consumers waiting for available messages.
     pub(super) fn can_serve(&self) -> bool {
-        self.lines.can_serve(|queue, shelf, session| {
-            self.queues.queue(queue).is_some_and(|held| held.next(shelf, session).is_some())
+        self.lines.can_serve(|queue, sub_queue, session| {
+            self.queues.queue(queue).is_some_and(|held| held.next(sub_queue, session).is_some())
         })
     }
 
-    fn serve_line(&mut self, batch: &mut Batch, queue: QueueNo, shelf: SubQueue) {
+    fn serve_line(&mut self, batch: &mut Batch, queue: QueueNo, sub_queue: SubQueue) {
         if self.queues.queue(queue).is_none() {
-            for waiting in self.lines.leave_all(queue, shelf) {
+            for waiting in self.lines.leave_all(queue, sub_queue) {
                 let gone = QueueRejection::NotFound(waiting.receive.at.name.clone());
                 batch.queues.replies.push((waiting.reply, Pending::Ready(Err(gone.into()))));
             }
@@ -185,7 +185,7 @@ impl<J: Journal> Partition<J> {
         }
         while !batch.is_full() {
             let held = self.queues.queue(queue).expect("looked up above");
-            let next = self.lines.first(queue, shelf, |session| held.next(shelf, session).is_some());
+            let next = self.lines.first(queue, sub_queue, |session| held.next(sub_queue, session).is_some());
             let Some(waiting) = next else { return };
             if waiting.reply.is_closed() {
                 continue;
@@ -246,8 +246,8 @@ impl<J: Journal> Partition<J> {
                 let received: Vec<Received> = taken.into_iter().map(with_body).collect::<Result<_, _>>()?;
                 return self.hand_over(queue, reply, received);
             }
-            Pending::Peeked { queue, shelf, from, max } => {
-                Ok(QueueAnswer::Peeked(self.peek(queue, shelf, from, max, sent)?))
+            Pending::Peeked { queue, sub_queue, from, max } => {
+                Ok(QueueAnswer::Peeked(self.peek(queue, sub_queue, from, max, sent)?))
             }
         };
         // The client may have disconnected; the command is carried out all the same.
@@ -277,14 +277,14 @@ impl<J: Journal> Partition<J> {
     fn peek(
         &self,
         queue: QueueNo,
-        shelf: SubQueue,
+        sub_queue: SubQueue,
         from: MessageNo,
         max: usize,
         sent: &BTreeMap<MessageNo, &Message>,
     ) -> Result<Vec<Peeked>, AppendError> {
         let Some(held) = self.queues.queue(queue) else { return Ok(Vec::new()) };
         let (mut peeked, mut bytes) = (Vec::new(), 0);
-        for (no, slot) in held.slots(shelf, from) {
+        for (no, slot) in held.slots(sub_queue, from) {
             if peeked.len() == max || bytes >= RECEIVED_BYTES_MAX {
                 break;
             }

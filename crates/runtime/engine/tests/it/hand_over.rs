@@ -72,7 +72,7 @@ impl Instance {
 
     async fn ids_waiting(&self) -> Vec<String> {
         let at = QueueRef::queue(name());
-        let peek = QueueCommand::Peek { at, shelf: SubQueue::Main, from: Default::default(), max: 100 };
+        let peek = QueueCommand::Peek { at, sub_queue: SubQueue::Main, from: Default::default(), max: 100 };
         match self.engine.queue(home(), peek).await.unwrap() {
             QueueAnswer::Peeked(peeked) => peeked.into_iter().map(|one| one.message.id).collect(),
             other => panic!("{other:?}"),
@@ -182,9 +182,9 @@ async fn documents_are_kept_by_one_and_seen_by_all_through_takeover_and_restart(
 
     let restarted = Control::open(Arc::new(journal.reopen()), Clock::start()).await.unwrap();
     assert_eq!(restarted.documents().load(), second.documents().load());
-    let shelves = restarted.documents().load();
+    let documents = restarted.documents().load();
     let all: Vec<_> =
-        shelves.all("bulk").map(|(name, document)| (name, &*document.text, &*document.by)).collect();
+        documents.all("bulk").map(|(name, document)| (name, &*document.text, &*document.by)).collect();
     assert_eq!(all, [("a", "2", "ada"), ("b", "4", "ada")]);
     assert_eq!(restarted.catalogs().load().all().count(), 1);
 }

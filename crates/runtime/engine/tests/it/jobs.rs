@@ -92,7 +92,7 @@ impl Life {
     async fn states(&self) -> Vec<JobState> {
         let collection = self.reader.collection(COLLECTION).unwrap().unwrap();
         let jobs = self.reader.jobs(&collection, None, usize::MAX).unwrap();
-        jobs.iter().map(|job| job.standing.state).collect()
+        jobs.iter().map(|job| job.progress.state).collect()
     }
 }
 

@@ -115,7 +115,7 @@ impl Life {
     async fn receive(&self, max: usize, patience: Span) -> Result<Vec<Received>, QueueError> {
         let receive = Receive {
             at: at(),
-            shelf: SubQueue::Main,
+            sub_queue: SubQueue::Main,
             session: None,
             mode: ReceiveMode::Lock { lock: None },
             max,
@@ -231,7 +231,7 @@ async fn a_lock_that_expires_gives_the_message_to_another_and_poison_is_set_asid
     }
     let dead = Receive {
         at: at(),
-        shelf: SubQueue::Dead,
+        sub_queue: SubQueue::Dead,
         session: None,
         mode: ReceiveMode::Lock { lock: Some(Span::from_secs(60)) },
         max: 1,

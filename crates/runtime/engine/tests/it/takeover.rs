@@ -115,7 +115,7 @@ impl Machine {
     async fn receive(&self, max: usize) -> Vec<Received> {
         let receive = Receive {
             at: QueueRef::queue(queue()),
-            shelf: SubQueue::Main,
+            sub_queue: SubQueue::Main,
             session: None,
             mode: ReceiveMode::Lock { lock: None },
             max,
@@ -370,7 +370,7 @@ async fn a_last_snapshot_of_the_owner_before_is_gone_on_from() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_another_owner_has_taken_are_no_damage() {
+async fn requests_that_another_owner_has_taken_are_not_damage() {
     let tables = tempfile::tempdir().unwrap();
     let first = first(tables.path()).await;
     let mut lost = first.engine.lost();

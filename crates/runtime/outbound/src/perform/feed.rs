@@ -47,7 +47,7 @@ struct FeedStep<'a> {
 impl PerformerInner {
     /// Tells the feed and the workflow's own action. The notice is given when both have it: else whoever has not confirmed
     /// it is reported again, under the same id, and one that will never take it does not keep the other from it.
-    pub(super) async fn tell(&self, attempt: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
+    pub(super) async fn notify(&self, attempt: &CallAttempt<'_>, queue: &str) -> Option<Outcome> {
         if !attempt.definition.declares(attempt.work) {
             return self.feed(attempt, queue).await;
         }

@@ -251,7 +251,7 @@ fn feed(more: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_feed_is_told_of_the_run_with_what_was_done() {
+async fn the_feed_reports_the_run_with_what_was_done() {
     let posts = Arc::new(Posts::default());
     for tried in 1..=2 {
         let outcome = attempt(&posts, &feed(""), Work::Notice(Notice::Parked), tried).await;
@@ -306,7 +306,7 @@ async fn a_notice_with_a_feed_is_given_when_both_have_it() {
 }
 
 #[tokio::test]
-async fn what_one_of_both_has_confirmed_is_not_told_again_while_the_other_is_tried() {
+async fn a_notice_that_one_receiver_confirmed_is_not_repeated_while_the_other_is_tried() {
     let undone = Work::Notice(Notice::Undone);
     let source = |own: &str, fed: &str| {
         let own = format!("on_undone: {{ action: {{ type: topic, topic: {own} }} }}\n");

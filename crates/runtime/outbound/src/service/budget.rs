@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_told_is_enough() {
+    fn the_stated_time_is_enough() {
         let start = Instant::now();
         let mut budget = Budget::new(start);
         retries_granted(&mut budget, start);

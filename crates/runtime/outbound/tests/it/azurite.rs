@@ -1,7 +1,7 @@
 //! A storage queue of Azurite: what a job sent, read back over plain HTTP.
 
 use crate::support::azurite::Azurite;
-use crate::support::job::{Jobs, told};
+use crate::support::job::{Jobs, status_and_text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
@@ -18,7 +18,7 @@ async fn a_message_arrives_in_its_envelope_to_the_byte() {
             "storageAccount": azurite.account_url(), "queueName": "orders", "message": "a < b & \"ü\" 😀",
             "sasToken": jobs.vault.seal(&azurite.sas()), "envelope": envelope } })
     };
-    let (status, text) = told(&jobs.call(&action("xml")).await);
+    let (status, text) = status_and_text(&jobs.call(&action("xml")).await);
     assert_eq!(status, Some(201), "{text}");
     assert!(!text.contains("sig="), "{text}");
     let sent = azurite.receive("orders").await;
@@ -35,7 +35,7 @@ async fn a_message_arrives_in_its_envelope_to_the_byte() {
 }
 
 #[tokio::test]
-async fn what_azurite_refuses_is_told_without_the_token() {
+async fn a_refusal_of_azurite_is_reported_without_the_token() {
     let azurite = Azurite::start().await;
     let jobs = Jobs::new();
     let action = |sas: &str| {
@@ -43,11 +43,11 @@ async fn what_azurite_refuses_is_told_without_the_token() {
             "storageAccount": azurite.account_url(), "queueName": "missing", "message": "m",
             "sasToken": jobs.vault.seal(sas) } })
     };
-    let (status, text) = told(&jobs.call(&action(&azurite.sas())).await);
+    let (status, text) = status_and_text(&jobs.call(&action(&azurite.sas())).await);
     assert_eq!(status, Some(404), "{text}");
     assert!(text.contains("refused: 404") && !text.contains("sig="), "{text}");
     let forged = azurite.sas().replace("sig=", "sig=AAAA");
-    let (status, text) = told(&jobs.call(&action(&forged)).await);
+    let (status, text) = status_and_text(&jobs.call(&action(&forged)).await);
     assert_eq!(status, Some(403), "{text}");
     let signature = forged.split("sig=").nth(1).unwrap().split('&').next().unwrap();
     assert!(!text.contains(signature) && !text.contains(&STANDARD.encode(signature)), "{text}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::job::{Jobs, answer, http_action, telling, told};
+use crate::support::job::{Jobs, answer, http_action, recording_server, status_and_text};
 use crate::support::{Server, read_request, settings};
 use outbound::{ActionPart, JobSettings};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn header<'a>(request: &'a str, name: &str) -> &'a str {
 
 #[tokio::test]
 async fn a_call_carries_what_the_job_says_and_the_facts_of_its_occurrence() {
-    let (server, mut requests) = telling(&[&answer("200 OK", "", "fine")]).await;
+    let (server, mut requests) = recording_server(&[&answer("200 OK", "", "fine")]).await;
     let action = json!({ "type": "Http", "request": {
         "uri": format!("http://{}/path?q=1", server.address), "method": "post", "body": "some body message!",
         "headers": { "Content-Type": "application/xml", "X-Own": "mine" } } });
@@ -61,7 +61,7 @@ async fn a_call_carries_what_the_job_says_and_the_facts_of_its_occurrence() {
 
 #[tokio::test]
 async fn attempts_share_their_trace_and_key_but_not_their_request_id() {
-    let (server, mut requests) = telling(&[&answer("500 X", "", "")]).await;
+    let (server, mut requests) = recording_server(&[&answer("500 X", "", "")]).await;
     let (jobs, action) = (Jobs::new(), http_action(&format!("http://{}/", server.address)));
     for attempt in 1..=2 {
         jobs.attempt(&action, ActionPart::Main, attempt).await.unwrap();
@@ -78,7 +78,7 @@ async fn attempts_share_their_trace_and_key_but_not_their_request_id() {
 
 #[tokio::test]
 async fn an_actions_own_header_does_not_replace_the_schedulers() {
-    let (server, mut requests) = telling(&[&answer("200 OK", "", "")]).await;
+    let (server, mut requests) = recording_server(&[&answer("200 OK", "", "")]).await;
     let facts = [
         "x-ms-execution-tag",
         "x-ms-client-request-id",
@@ -106,7 +106,7 @@ async fn an_actions_own_header_does_not_replace_the_schedulers() {
 async fn every_method_is_sent_with_its_body() {
     for method in ["GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE", "PURGE"] {
         for body in [None, Some("text")] {
-            let (server, mut requests) = telling(&[&answer("204 No Content", "", "")]).await;
+            let (server, mut requests) = recording_server(&[&answer("204 No Content", "", "")]).await;
             let mut action = http_action(&format!("http://{}/", server.address));
             action["request"]["method"] = json!(method);
             action["request"]["body"] = json!(body);
@@ -118,7 +118,7 @@ async fn every_method_is_sent_with_its_body() {
         }
     }
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n";
-    let (server, _requests) = telling(&[head]).await;
+    let (server, _requests) = recording_server(&[head]).await;
     let mut action = http_action(&format!("http://{}/", server.address));
     action["request"]["method"] = json!("HEAD");
     assert!(matches!(Jobs::new().call(&action).await, Outcome::Done { status: 200, .. }));
@@ -128,17 +128,17 @@ async fn every_method_is_sent_with_its_body() {
 async fn only_2xx_is_done_and_all_else_is_for_the_retry_policy() {
     let jobs = Jobs::new();
     for status in [200, 201, 202, 204, 226, 299] {
-        let (server, _requests) = telling(&[&answer(&format!("{status} X"), "", "")]).await;
+        let (server, _requests) = recording_server(&[&answer(&format!("{status} X"), "", "")]).await;
         let outcome = jobs.call(&http_action(&format!("http://{}/", server.address))).await;
         assert!(matches!(outcome, Outcome::Done { status: done, .. } if done == status), "{outcome:?}");
     }
     for status in [300, 301, 304, 400, 401, 403, 404, 409, 410, 418, 429, 500, 501, 503, 599, 799] {
-        let (server, _requests) = telling(&[&answer(&format!("{status} X"), "", "why")]).await;
+        let (server, _requests) = recording_server(&[&answer(&format!("{status} X"), "", "why")]).await;
         let outcome = jobs.call(&http_action(&format!("http://{}/", server.address))).await;
-        let Outcome::Transient { status: Some(told), reason, retry_after: None } = outcome else {
+        let Outcome::Transient { status: Some(answered), reason, retry_after: None } = outcome else {
             panic!("{status}: {outcome:?}")
         };
-        assert_eq!(told, status);
+        assert_eq!(answered, status);
         assert!(reason.starts_with("Http Action - Response from host '127.0.0.1': '"), "{reason}");
         assert!(reason.ends_with(" Body: why") || status == 304, "{reason}");
     }
@@ -146,7 +146,7 @@ async fn only_2xx_is_done_and_all_else_is_for_the_retry_policy() {
 
 #[tokio::test]
 async fn the_services_wish_to_be_left_alone_is_passed_on() {
-    let (server, _requests) = telling(&[&answer("503 X", "retry-after: 120\r\n", "")]).await;
+    let (server, _requests) = recording_server(&[&answer("503 X", "retry-after: 120\r\n", "")]).await;
     let outcome = Jobs::new().call(&http_action(&format!("http://{}/", server.address))).await;
     assert!(
         matches!(outcome, Outcome::Transient { retry_after: Some(wish), .. } if wish == Span::from_secs(120)),
@@ -156,12 +156,12 @@ async fn the_services_wish_to_be_left_alone_is_passed_on() {
 
 #[tokio::test]
 async fn redirects_are_failures_and_not_followed() {
-    let (elsewhere, _requests) = telling(&[&answer("200 OK", "", "")]).await;
+    let (elsewhere, _requests) = recording_server(&[&answer("200 OK", "", "")]).await;
     for status in [301, 302, 303, 307, 308] {
         let location = format!("location: http://{}/\r\n", elsewhere.address);
-        let (server, _requests) = telling(&[&answer(&format!("{status} X"), &location, "")]).await;
+        let (server, _requests) = recording_server(&[&answer(&format!("{status} X"), &location, "")]).await;
         let outcome = Jobs::new().call(&http_action(&format!("http://{}/", server.address))).await;
-        assert_eq!(told(&outcome).0, Some(status));
+        assert_eq!(status_and_text(&outcome).0, Some(status));
     }
     assert_eq!(elsewhere.connections(), 0);
 }
@@ -196,11 +196,11 @@ async fn what_cannot_be_called_is_a_failed_attempt_with_its_reason() {
         (&closed_url, "Http Action - Request to host '127.0.0.1' failed: connecting failed: "),
     ] {
         let outcome = jobs.call(&http_action(uri)).await;
-        let Outcome::Transient { status: None, reason: told, .. } = &outcome else {
+        let Outcome::Transient { status: None, reason: failure, .. } = &outcome else {
             panic!("{uri}: {outcome:?}")
         };
-        assert!(told.starts_with(reason), "{told}");
-        assert!(!told.contains("hunter2"), "{told}");
+        assert!(failure.starts_with(reason), "{failure}");
+        assert!(!failure.contains("hunter2"), "{failure}");
     }
 }
 
@@ -230,21 +230,21 @@ async fn an_answer_that_does_not_come_is_unknown() {
 #[tokio::test]
 async fn an_answer_larger_than_is_read_counts_by_its_status() {
     for (status, done) in [("200 OK", true), ("500 X", false)] {
-        let (server, _requests) = telling(&[&answer(status, "", &"x".repeat(1_000_000))]).await;
+        let (server, _requests) = recording_server(&[&answer(status, "", &"x".repeat(1_000_000))]).await;
         let outcome = Jobs::new().call(&http_action(&format!("http://{}/", server.address))).await;
         assert_eq!(matches!(outcome, Outcome::Done { .. }), done, "{outcome:?}");
-        assert!(told(&outcome).1.ends_with(&format!(" Body: {}", "x".repeat(1024))));
+        assert!(status_and_text(&outcome).1.ends_with(&format!(" Body: {}", "x".repeat(1024))));
     }
 }
 
 // guards: 24
 #[tokio::test]
-async fn basic_credentials_are_sent_and_never_told() {
+async fn basic_credentials_are_sent_and_never_revealed() {
     // "aladdin:opensesame" in base64.
     let credentials = "YWxhZGRpbjpvcGVuc2VzYW1l";
     let echo = format!("you said Basic {credentials} that is opensesame");
     let (server, mut requests) =
-        telling(&[&answer("401 X", "x-echo: opensesame\r\nset-cookie: id=7\r\n", &echo)]).await;
+        recording_server(&[&answer("401 X", "x-echo: opensesame\r\nset-cookie: id=7\r\n", &echo)]).await;
     let jobs = Jobs::new();
     let mut action = http_action(&format!("http://{}/", server.address));
     action["request"]["headers"] = json!({ "Authorization": "Bearer own" });
@@ -252,7 +252,7 @@ async fn basic_credentials_are_sent_and_never_told() {
         json!({ "type": "Basic", "username": "aladdin", "password": jobs.vault.seal("opensesame") });
     let outcome = jobs.call(&action).await;
     assert_eq!(header(&requests.recv().await.unwrap(), "authorization"), format!("Basic {credentials}"));
-    let (_, text) = told(&outcome);
+    let (_, text) = status_and_text(&outcome);
     let length = echo.len();
     let end = format!(
         "X-Echo: ***\r\nSet-Cookie: ***\r\nContent-Length: {length}\r\n Body: you said Basic *** that is ***"
@@ -261,18 +261,18 @@ async fn basic_credentials_are_sent_and_never_told() {
 }
 
 #[tokio::test]
-async fn credentials_in_an_actions_own_headers_are_not_told_either() {
-    let (server, mut requests) = telling(&[&answer("200 OK", "", "echo s3cr3t-value")]).await;
+async fn credentials_in_the_headers_of_an_action_are_not_revealed() {
+    let (server, mut requests) = recording_server(&[&answer("200 OK", "", "echo s3cr3t-value")]).await;
     let mut action = http_action(&format!("http://{}/", server.address));
     action["request"]["headers"] = json!({ "X-Api-Key": "s3cr3t-value" });
-    let (_, text) = told(&Jobs::new().call(&action).await);
+    let (_, text) = status_and_text(&Jobs::new().call(&action).await);
     assert!(text.ends_with(" Body: echo ***"), "{text}");
     assert_eq!(header(&requests.recv().await.unwrap(), "x-api-key"), "s3cr3t-value");
 }
 
 #[tokio::test]
 async fn a_secret_that_cannot_be_unsealed_fails_the_attempt_before_it_leaves() {
-    let (server, _requests) = telling(&[&answer("200 OK", "", "")]).await;
+    let (server, _requests) = recording_server(&[&answer("200 OK", "", "")]).await;
     let foreign = vault::Vault::new([8; 32]).seal("hush");
     let jobs = Jobs::new();
     let damaged = jobs.vault.seal("hush").replace(':', ":A");
@@ -284,7 +284,7 @@ async fn a_secret_that_cannot_be_unsealed_fails_the_attempt_before_it_leaves() {
         let mut action = http_action(&format!("http://{}/", server.address));
         action["request"]["authentication"] =
             json!({ "type": "Basic", "username": "u", "password": password });
-        let (status, text) = told(&jobs.call(&action).await);
+        let (status, text) = status_and_text(&jobs.call(&action).await);
         assert_eq!(status, None);
         assert!(
             text.starts_with("Http Action - Request to host '127.0.0.1' failed: ") && text.contains(reason),
@@ -297,13 +297,13 @@ async fn a_secret_that_cannot_be_unsealed_fails_the_attempt_before_it_leaves() {
 
 #[tokio::test]
 async fn an_endpoint_that_is_down_sees_every_attempt() {
-    let (server, mut requests) = telling(&[&answer("503 X", "retry-after: 3600\r\n", "")]).await;
+    let (server, mut requests) = recording_server(&[&answer("503 X", "retry-after: 3600\r\n", "")]).await;
     let (jobs, action) = (Jobs::new(), http_action(&format!("http://{}/", server.address)));
     // In a task of its own, as the engine's orders are carried out.
     let attempts = tokio::spawn(async move {
         for attempt in 1..=50 {
             let outcome = jobs.attempt(&action, ActionPart::Main, attempt).await.unwrap();
-            assert_eq!(told(&outcome).0, Some(503));
+            assert_eq!(status_and_text(&outcome).0, Some(503));
         }
     });
     attempts.await.unwrap();
@@ -329,7 +329,7 @@ async fn calls_to_one_origin_wait_for_their_turn_and_can_be_stopped_there() {
         }
     })
     .await;
-    let (elsewhere, _requests) = telling(&[&answer("200 OK", "", "")]).await;
+    let (elsewhere, _requests) = recording_server(&[&answer("200 OK", "", "")]).await;
     let bound = JobSettings { calls_per_origin: 2, ..JobSettings::default() };
     let jobs = Jobs::with(settings(), bound);
     let action = http_action(&format!("http://{}/", server.address));
@@ -340,7 +340,7 @@ async fn calls_to_one_origin_wait_for_their_turn_and_can_be_stopped_there() {
         // A third one waits, and another origin does not.
         let third = Jobs { stop: engine::Stop::default(), caller: jobs.caller.clone(), ..Jobs::new() };
         let outcome = jobs.call(&http_action(&format!("http://{}/", elsewhere.address))).await;
-        assert_eq!(told(&outcome).0, Some(200));
+        assert_eq!(status_and_text(&outcome).0, Some(200));
         let stopped = async {
             tokio::task::yield_now().await;
             third.stop.raise();
@@ -353,21 +353,21 @@ async fn calls_to_one_origin_wait_for_their_turn_and_can_be_stopped_there() {
         release.send(true).unwrap();
     };
     let (one, other, ()) = tokio::join!(one, other, rest);
-    assert_eq!((told(&one).0, told(&other).0), (Some(200), Some(200)));
+    assert_eq!((status_and_text(&one).0, status_and_text(&other).0), (Some(200), Some(200)));
     // The turns are free again, and the withdrawn call has never arrived.
-    assert_eq!(told(&jobs.call(&action).await).0, Some(200));
+    assert_eq!(status_and_text(&jobs.call(&action).await).0, Some(200));
     arrived.recv().await.unwrap();
     assert!(arrived.try_recv().is_err());
 }
 
 #[tokio::test]
 async fn the_error_action_is_called_when_it_is_meant() {
-    let (main, mut main_requests) = telling(&[&answer("200 OK", "", "")]).await;
-    let (error, mut error_requests) = telling(&[&answer("200 OK", "", "")]).await;
+    let (main, mut main_requests) = recording_server(&[&answer("200 OK", "", "")]).await;
+    let (error, mut error_requests) = recording_server(&[&answer("200 OK", "", "")]).await;
     let mut action = http_action(&format!("http://{}/main", main.address));
     let jobs = Jobs::new();
     let none = jobs.attempt(&action, ActionPart::Error, 1).await.unwrap();
-    assert_eq!(told(&none).1, "Action cannot be carried out: the job has no errorAction");
+    assert_eq!(status_and_text(&none).1, "Action cannot be carried out: the job has no errorAction");
     action["errorAction"] = http_action(&format!("http://{}/error", error.address));
     jobs.attempt(&action, ActionPart::Error, 1).await.unwrap();
     assert!(error_requests.recv().await.unwrap().starts_with("GET /error "));
@@ -380,7 +380,7 @@ async fn a_workflow_action_starts_one_run_per_occurrence() {
     let mut action = json!({ "type": "Workflow", "workflow": { "name": "ship", "body": { "a": 1 } } });
     let outcome = jobs.call(&action).await;
     let message = "Workflow Action - Run 'e927cf76d24da9625608248ce654cfa7' of workflow 'ship' started";
-    assert_eq!(told(&outcome), (Some(202), message.to_owned()));
+    assert_eq!(status_and_text(&outcome), (Some(202), message.to_owned()));
     action["workflow"]["id"] = json!("own");
     jobs.call(&action).await;
     let started: Vec<_> = jobs.started.0.lock().unwrap().iter().map(|start| start.id.clone()).collect();
@@ -389,7 +389,7 @@ async fn a_workflow_action_starts_one_run_per_occurrence() {
 
     action["workflow"]["name"] = json!("unknown");
     let message = "Workflow Action - Run of workflow 'unknown' not started: no such workflow";
-    assert_eq!(told(&jobs.call(&action).await), (None, message.to_owned()));
+    assert_eq!(status_and_text(&jobs.call(&action).await), (None, message.to_owned()));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::support::job::{Jobs, answer, http_action, telling, told};
+use crate::support::job::{Jobs, answer, http_action, recording_server, status_and_text};
 use crate::support::{Server, read_request, settings};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -133,7 +133,7 @@ async fn each_call_shows_its_own(version: &'static SupportedProtocolVersion, clo
         for certificate in certificates {
             let leaf = certificate
                 .map(|(name, password)| hash(&Pfx::open(&file(name), password).unwrap().chain_der()[0]));
-            let (status, text) = told(&jobs.call(&action(&jobs, &uri, certificate)).await);
+            let (status, text) = status_and_text(&jobs.call(&action(&jobs, &uri, certificate)).await);
             assert_eq!(status, Some(200), "{text}");
             let shown = format!(" Body: shown {}", leaf.unwrap_or("none".to_owned()));
             assert!(text.ends_with(&shown), "round {round}, {certificate:?}: {text}");
@@ -173,7 +173,7 @@ async fn a_certificate_that_cannot_be_shown_fails_the_attempt_before_it_leaves()
     }
     let mut unsealed = action(&jobs, &uri, Some(("modern", PASSWORD)));
     unsealed["request"]["authentication"]["pfx"] = json!(file("modern"));
-    let (_, text) = told(&jobs.call(&unsealed).await);
+    let (_, text) = status_and_text(&jobs.call(&unsealed).await);
     assert!(
         text.ends_with("the client certificate cannot be unsealed: the text is not a sealed secret"),
         "{text}"
@@ -183,10 +183,10 @@ async fn a_certificate_that_cannot_be_shown_fails_the_attempt_before_it_leaves()
 
 #[tokio::test]
 async fn a_certificate_is_not_for_plain_http() {
-    let (server, _requests) = telling(&[&answer("200 OK", "", "")]).await;
+    let (server, _requests) = recording_server(&[&answer("200 OK", "", "")]).await;
     let jobs = Jobs::new();
     let uri = format!("http://{}/", server.address);
-    let (status, text) = told(&jobs.call(&action(&jobs, &uri, Some(("ecdsa", "")))).await);
+    let (status, text) = status_and_text(&jobs.call(&action(&jobs, &uri, Some(("ecdsa", "")))).await);
     assert_eq!(status, None);
     assert!(text.ends_with("a client certificate needs an https url"), "{text}");
     assert_eq!(server.connections(), 0);

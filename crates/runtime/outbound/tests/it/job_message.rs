@@ -1,6 +1,6 @@
 //! Attempts of actions that send a message: what arrives, and what the history says.
 
-use crate::support::job::{Jobs, answer, telling, told};
+use crate::support::job::{Jobs, answer, recording_server, status_and_text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use outbound::{ActionPart, PostTarget};
@@ -41,7 +41,8 @@ fn message_text(request: &str) -> String {
 
 #[tokio::test]
 async fn a_storage_queue_gets_the_envelope_that_azure_sent() {
-    let (server, mut requests) = telling(&[&answer("201 Created", "", "<QueueMessagesList/>")]).await;
+    let (server, mut requests) =
+        recording_server(&[&answer("201 Created", "", "<QueueMessagesList/>")]).await;
     let jobs = Jobs::new();
     let action = storage_queue(&jobs, &format!("http://{}/acct", server.address));
     let outcome = jobs.call(&action).await;
@@ -63,7 +64,7 @@ async fn a_storage_queue_gets_the_envelope_that_azure_sent() {
 
 #[tokio::test]
 async fn a_storage_queue_gets_the_text_alone_when_asked_for() {
-    let (server, mut requests) = telling(&[&answer("201 Created", "", "")]).await;
+    let (server, mut requests) = recording_server(&[&answer("201 Created", "", "")]).await;
     let jobs = Jobs::new();
     let mut action = storage_queue(&jobs, &format!("http://{}", server.address));
     action["queueMessage"]["envelope"] = json!("none");
@@ -72,24 +73,24 @@ async fn a_storage_queue_gets_the_text_alone_when_asked_for() {
 }
 
 #[tokio::test]
-async fn the_token_of_a_storage_queue_is_never_told() {
+async fn the_token_of_a_storage_queue_is_never_revealed() {
     let jobs = Jobs::new();
     let quoted = format!("<Error>{} sig=hunter2+hunter2= failed</Error>", &SAS[1..]);
     for status in ["403 Forbidden", "500 Internal Server Error"] {
-        let (server, _requests) = telling(&[&answer(status, "", &quoted)]).await;
+        let (server, _requests) = recording_server(&[&answer(status, "", &quoted)]).await;
         let outcome = jobs.call(&storage_queue(&jobs, &format!("http://{}", server.address))).await;
         assert!(matches!(outcome, Outcome::Transient { status: Some(_), .. }), "{outcome:?}");
-        let (_, told) = told(&outcome);
-        assert!(told.contains("<Error>*** sig=*** failed</Error>") && !told.contains("hunter2"), "{told}");
+        let (_, text) = status_and_text(&outcome);
+        assert!(text.contains("<Error>*** sig=*** failed</Error>") && !text.contains("hunter2"), "{text}");
     }
     let outcome = jobs.call(&storage_queue(&jobs, "http://127.0.0.1:1")).await;
-    let (_, told) = told(&outcome);
-    assert!(told.contains("not sent: ") && !told.contains("hunter2"), "{told}");
+    let (_, text) = status_and_text(&outcome);
+    assert!(text.contains("not sent: ") && !text.contains("hunter2"), "{text}");
 }
 
 #[tokio::test]
 async fn a_service_bus_gets_a_signed_message_with_its_properties() {
-    let (server, mut requests) = telling(&[&answer("201 Created", "", "")]).await;
+    let (server, mut requests) = recording_server(&[&answer("201 Created", "", "")]).await;
     let jobs = Jobs::new();
     let outcome = jobs.call(&bus_queue(&jobs, &format!("http://{}", server.address))).await;
     let request = requests.recv().await.unwrap();
@@ -107,7 +108,7 @@ async fn a_service_bus_gets_a_signed_message_with_its_properties() {
     assert_eq!(properties, json!({ "MessageId": KEY, "Label": "l" }));
     let expected =
         format!("ServiceBusQueue Action - Message '{KEY}' to 'orders' at '{}' sent", server.address);
-    assert_eq!(told(&outcome), (Some(201), expected));
+    assert_eq!(status_and_text(&outcome), (Some(201), expected));
 }
 
 #[tokio::test]
@@ -116,7 +117,7 @@ async fn a_service_bus_that_says_no_is_tried_again_by_the_jobs_policy() {
     for (status, wish) in
         [("401 Unauthorized", None), ("410 Gone", None), ("503 Busy", Some(Span::from_secs(9)))]
     {
-        let (server, _requests) = telling(&[&answer(status, "retry-after: 9\r\n", "hunter2")]).await;
+        let (server, _requests) = recording_server(&[&answer(status, "retry-after: 9\r\n", "hunter2")]).await;
         let outcome = jobs.call(&bus_queue(&jobs, &format!("http://{}", server.address))).await;
         let Outcome::Transient { status: Some(_), reason, retry_after } = outcome else {
             panic!("{outcome:?}")
@@ -128,7 +129,7 @@ async fn a_service_bus_that_says_no_is_tried_again_by_the_jobs_policy() {
 
 #[tokio::test]
 async fn all_attempts_carry_one_id_unless_the_action_names_its_own() {
-    let (server, mut requests) = telling(&[&answer("500 X", "", "")]).await;
+    let (server, mut requests) = recording_server(&[&answer("500 X", "", "")]).await;
     let jobs = Jobs::new();
     let mut action = bus_queue(&jobs, &format!("http://{}", server.address));
     for attempt in 1..=2 {
@@ -166,7 +167,10 @@ async fn a_queue_of_our_own_gets_the_whole_message() {
         ..Message::new("m", "text")
     };
     let outcome = jobs.call(&json!({ "type": "Queue", "queue": content })).await;
-    assert_eq!(told(&outcome), (Some(201), "Queue Action - Message 'm' to queue 'orders' sent".to_owned()));
+    assert_eq!(
+        status_and_text(&outcome),
+        (Some(201), "Queue Action - Message 'm' to queue 'orders' sent".to_owned())
+    );
     let main = json!({ "type": "Http", "errorAction": { "type": "Topic", "topic": content } });
     jobs.attempt(&main, ActionPart::Error, 1).await.unwrap();
     let posted = std::mem::take(&mut *jobs.posted.0.lock().unwrap());
@@ -187,17 +191,17 @@ async fn a_queue_of_our_own_that_does_not_take_it_is_a_failed_attempt() {
 }
 
 #[tokio::test]
-async fn a_secret_that_cannot_be_opened_is_named_and_not_told() {
+async fn a_secret_that_cannot_be_opened_is_named_and_not_revealed() {
     let jobs = Jobs::new();
     let mut action = storage_queue(&jobs, "acct");
     action["queueMessage"]["sasToken"] = json!("hunter2");
-    let (_, text) = told(&jobs.call(&action).await);
+    let (_, text) = status_and_text(&jobs.call(&action).await);
     assert!(
         text.starts_with("StorageQueue Action - Message not sent: the SAS token cannot be unsealed"),
         "{text}"
     );
     let broker = json!({ "type": "Kafka", "kafka": { "servers": "a.test:9092", "topic": "t", "message": "m",
         "username": "u", "password": "hunter2" } });
-    let (_, text) = told(&jobs.call(&broker).await);
+    let (_, text) = status_and_text(&jobs.call(&broker).await);
     assert!(text.contains("the password cannot be unsealed") && !text.contains("hunter2"), "{text}");
 }

@@ -1,6 +1,6 @@
-//! Tokens: asked for once, kept, dropped when refused, and never told.
+//! Tokens: asked for once, kept, dropped when refused, and never revealed.
 
-use crate::support::job::{Jobs, answer, http_action, telling, told};
+use crate::support::job::{Jobs, answer, http_action, recording_server, status_and_text};
 use crate::support::{Server, read_request, settings};
 use outbound::{ActionPart, JobSettings};
 use serde_json::{Value, json};
@@ -33,8 +33,8 @@ fn bearer(request: &str) -> &str {
 
 #[tokio::test]
 async fn a_token_is_asked_for_once_and_used_by_all() {
-    let (authority, mut asked) = telling(&[&token("t0ken", &json!("3599"))]).await;
-    let (target, mut called) = telling(&[&answer("200 OK", "", "")]).await;
+    let (authority, mut asked) = recording_server(&[&token("t0ken", &json!("3599"))]).await;
+    let (target, mut called) = recording_server(&[&answer("200 OK", "", "")]).await;
     let jobs = jobs(&authority);
     let calls = (0..20).map(|_| {
         // Sealed again each time: the token depends on the secret, not on how it is stored.
@@ -44,7 +44,7 @@ async fn a_token_is_asked_for_once_and_used_by_all() {
     });
     let calls: Vec<_> = calls.map(Box::pin).collect();
     for outcome in join_all(calls).await {
-        assert_eq!(told(&outcome).0, Some(200));
+        assert_eq!(status_and_text(&outcome).0, Some(200));
     }
     for _ in 0..20 {
         assert_eq!(bearer(&called.recv().await.unwrap()), "t0ken");
@@ -82,8 +82,9 @@ async fn join_all<F: Future + Unpin>(mut futures: Vec<F>) -> Vec<F::Output> {
 
 #[tokio::test]
 async fn another_secret_gets_another_token() {
-    let (authority, mut asked) = telling(&[&token("one", &json!(3599)), &token("other", &json!(3599))]).await;
-    let (target, mut called) = telling(&[&answer("200 OK", "", "")]).await;
+    let (authority, mut asked) =
+        recording_server(&[&token("one", &json!(3599)), &token("other", &json!(3599))]).await;
+    let (target, mut called) = recording_server(&[&answer("200 OK", "", "")]).await;
     let jobs = jobs(&authority);
     for (secret, text) in [("a", "one"), ("b", "other"), ("a", "one"), ("b", "other")] {
         jobs.call(&action(&jobs, &target, secret)).await;
@@ -96,8 +97,9 @@ async fn another_secret_gets_another_token() {
 
 #[tokio::test]
 async fn a_token_that_the_target_refuses_is_asked_for_again() {
-    let (authority, _asked) = telling(&[&token("stale", &json!(3599)), &token("new", &json!(3599))]).await;
-    let (target, mut called) = telling(&[
+    let (authority, _asked) =
+        recording_server(&[&token("stale", &json!(3599)), &token("new", &json!(3599))]).await;
+    let (target, mut called) = recording_server(&[
         &answer("200 OK", "", ""),
         &answer("403 X", "", ""),
         &answer("401 X", "www-authenticate: Bearer\r\n", "stale will not do"),
@@ -112,29 +114,29 @@ async fn a_token_that_the_target_refuses_is_asked_for_again() {
     for text in ["stale", "stale", "stale", "new"] {
         assert_eq!(bearer(&called.recv().await.unwrap()), text);
     }
-    let (status, text) = told(&outcomes[2]);
+    let (status, text) = status_and_text(&outcomes[2]);
     assert_eq!(status, Some(401));
     assert!(text.ends_with("Body: *** will not do"), "{text}");
-    assert_eq!(told(&outcomes[3]).0, Some(200));
+    assert_eq!(status_and_text(&outcomes[3]).0, Some(200));
 }
 
 #[tokio::test]
 async fn a_token_at_its_end_is_not_kept() {
-    let (authority, mut asked) = telling(&[&token("short", &json!(0))]).await;
-    let (target, _called) = telling(&[&answer("200 OK", "", "")]).await;
+    let (authority, mut asked) = recording_server(&[&token("short", &json!(0))]).await;
+    let (target, _called) = recording_server(&[&answer("200 OK", "", "")]).await;
     let jobs = jobs(&authority);
     for _ in 0..2 {
-        assert_eq!(told(&jobs.call(&action(&jobs, &target, SECRET)).await).0, Some(200));
+        assert_eq!(status_and_text(&jobs.call(&action(&jobs, &target, SECRET)).await).0, Some(200));
         asked.recv().await.unwrap();
     }
 }
 
 // guards: 24
 #[tokio::test]
-async fn without_a_token_the_attempt_fails_and_the_secret_is_not_told() {
+async fn without_a_token_the_attempt_fails_and_the_secret_is_not_revealed() {
     let echo = format!("AADSTS7000215: not {SECRET_IN_FORM} nor {SECRET}\u{1b}");
     let refusal = json!({ "error": "invalid_client", "error_description": echo }).to_string();
-    let (target, _called) = telling(&[&answer("200 OK", "", "")]).await;
+    let (target, _called) = recording_server(&[&answer("200 OK", "", "")]).await;
     for (reply, expected) in [
         (
             answer("401 X", "", &refusal),
@@ -150,19 +152,19 @@ async fn without_a_token_the_attempt_fails_and_the_secret_is_not_told() {
             "no token from '127.0.0.1': response is not valid HTTP: invalid HTTP version parsed",
         ),
     ] {
-        let (authority, _asked) = telling(&[&reply]).await;
+        let (authority, _asked) = recording_server(&[&reply]).await;
         let jobs = jobs(&authority);
         let outcome = jobs.call(&action(&jobs, &target, SECRET)).await;
         let reason = format!("Http Action - Request to host '127.0.0.1' failed: {expected}");
-        assert_eq!(told(&outcome), (None, reason));
+        assert_eq!(status_and_text(&outcome), (None, reason));
     }
     assert_eq!(target.connections(), 0);
 }
 
 #[tokio::test]
 async fn the_authoritys_wish_to_be_left_alone_is_passed_on() {
-    let (authority, _asked) = telling(&[&answer("429 X", "retry-after: 17\r\n", "")]).await;
-    let (target, _called) = telling(&[&answer("200 OK", "", "")]).await;
+    let (authority, _asked) = recording_server(&[&answer("429 X", "retry-after: 17\r\n", "")]).await;
+    let (target, _called) = recording_server(&[&answer("200 OK", "", "")]).await;
     let jobs = jobs(&authority);
     let outcome = jobs.call(&action(&jobs, &target, SECRET)).await;
     assert!(
@@ -172,24 +174,24 @@ async fn the_authoritys_wish_to_be_left_alone_is_passed_on() {
 }
 
 #[tokio::test]
-async fn the_authority_is_behind_the_same_guard() {
-    let (target, _called) = telling(&[&answer("200 OK", "", "")]).await;
+async fn the_authority_is_subject_to_the_same_egress_policy() {
+    let (target, _called) = recording_server(&[&answer("200 OK", "", "")]).await;
     let guarded = JobSettings { authority: "http://169.254.169.254".to_owned(), ..JobSettings::default() };
     let jobs = Jobs::with(settings(), guarded);
-    let (_, text) = told(&jobs.call(&action(&jobs, &target, SECRET)).await);
+    let (_, text) = status_and_text(&jobs.call(&action(&jobs, &target, SECRET)).await);
     assert!(text.contains("169.254.169.254 is not allowed by the egress policy"), "{text}");
     assert_eq!(target.connections(), 0);
 }
 
 #[tokio::test]
 async fn a_tenant_cannot_lead_elsewhere() {
-    let (authority, mut asked) = telling(&[&token("t", &json!(3599))]).await;
-    let (target, _called) = telling(&[&answer("200 OK", "", "")]).await;
+    let (authority, mut asked) = recording_server(&[&token("t", &json!(3599))]).await;
+    let (target, _called) = recording_server(&[&answer("200 OK", "", "")]).await;
     let jobs = jobs(&authority);
     for tenant in ["", "../x", "a/b", "a?b", "a#b", "a%2fb", "@evil.example", "a b", "\u{e4}"] {
         let mut action = action(&jobs, &target, SECRET);
         action["request"]["authentication"]["tenant"] = json!(tenant);
-        let (_, text) = told(&jobs.call(&action).await);
+        let (_, text) = status_and_text(&jobs.call(&action).await);
         assert!(text.ends_with("failed: the tenant is neither a domain nor an id"), "{tenant:?}: {text}");
     }
     assert!(asked.try_recv().is_err());
@@ -208,7 +210,7 @@ async fn a_call_that_waits_for_its_token_can_be_stopped() {
         }
     })
     .await;
-    let (target, _called) = telling(&[&answer("200 OK", "", "")]).await;
+    let (target, _called) = recording_server(&[&answer("200 OK", "", "")]).await;
     let jobs = jobs(&silent);
     let action = action(&jobs, &target, SECRET);
     let stopping = async {

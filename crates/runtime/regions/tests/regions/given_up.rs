@@ -83,7 +83,7 @@ async fn what_was_begun_by_force_is_not_finished_as_planned() {
     let begun = r#"{"role":"standby","epoch":1,"since_ms":0,"by":"west/a","level":true,
         "promotion":{"epoch":2,"forced":true,"step":"open","begun_ms":0}}"#;
     bucket(&stage.west, "region").await.put("role", begun.into()).await.unwrap();
-    stage.link.mend();
+    stage.link.restore();
     until_status(&west, "the link is up", |status| status.pair_reachable).await;
 
     let refused = west.promote(Mode::Planned).await;

@@ -40,7 +40,7 @@ async fn a_region_that_was_never_level_is_promoted_only_by_who_says_so() {
     assert_eq!((role(&status.record), is_level(&status)), (Some(Role::Standby), false));
 
     let planned = west.promote(Mode::Planned).await;
-    assert!(matches!(planned, Err(RegionError::Behind(_))), "{planned:?}");
+    assert!(matches!(planned, Err(RegionError::Lagging(_))), "{planned:?}");
     assert!(*east.active().borrow(), "who works goes on while its pair cannot take over");
     publish(&stage.east, "ing", "and takes more").await.unwrap();
     assert!(west.status().await.unwrap().record.unwrap().promotion.is_none());

@@ -33,7 +33,7 @@ async fn a_pair_that_was_given_up_is_joined_again_with_an_empty_nats() {
     inbox.purge().sequence(5).await.unwrap();
 
     empty(&stage.west).await;
-    stage.link.mend();
+    stage.link.restore();
     let east = stage.join("east").await.unwrap();
     let west = stage.join("west").await.unwrap();
     assert!(*east.active().borrow(), "it is what it was");

@@ -47,7 +47,7 @@ impl Proxy {
         self.whole.send_replace(false);
     }
 
-    pub fn mend(&self) {
+    pub fn restore(&self) {
         self.whole.send_replace(true);
     }
 

@@ -54,7 +54,7 @@ async fn until_whole(stage: &Stage, west: &Regions) {
 
 // guards: 64
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mirror_that_was_cut_begins_anew_before_its_region_is_promoted() {
+async fn a_truncated_mirror_is_rebuilt_before_its_region_is_promoted() {
     let (stage, _east, west) = stage_with_requests().await;
     cut_the_mirror(&stage).await;
     let promoted = west.promote(Mode::Planned).await.unwrap();

@@ -157,7 +157,7 @@ async fn a_forced_switch_goes_on_and_the_old_region_keeps_its_tail_and_mirrors()
     assert!(promoted.forced && promoted.epoch == 2);
     assert_eq!(publish(&stage.west, "ing", "west goes on").await, Ok(11));
 
-    stage.link.mend();
+    stage.link.restore();
     let status = until_status(&east, "east mirrors west", |status| {
         role(&status.record) == Some(Role::Standby) && status.mirrors.iter().all(|m| m.lag == Some(0))
     })
@@ -197,7 +197,7 @@ async fn what_was_on_its_way_when_its_stream_was_replaced_is_stored_nowhere() {
     publish(&stage.east, "ing", "only east").await.unwrap();
     west.promote(Mode::Forced).await.unwrap();
     publish(&stage.west, "ing", "only west").await.unwrap();
-    stage.link.mend();
+    stage.link.restore();
     until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
     until("east is promoted again", async || east.promote(Mode::Planned).await.ok()).await;
 
@@ -234,7 +234,7 @@ async fn a_long_tail_is_kept_once_by_whoever_began_it() {
 
     // Each question takes so long that the whole tail takes longer than an instance is believed in.
     way.delay(Duration::from_millis(25));
-    stage.link.mend();
+    stage.link.restore();
     let status =
         until_status(&first, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
     assert_eq!(status.tail.unwrap().streams[0].messages, 120);
@@ -260,7 +260,7 @@ async fn an_instance_that_cannot_keep_the_tail_leaves_it_to_another() {
     stage.link.cut();
     publish(&stage.east, "ing", "only east").await.unwrap();
     west.promote(Mode::Forced).await.unwrap();
-    stage.link.mend();
+    stage.link.restore();
     until_status(&unable, "east is fenced", |status| role(&status.record) == Some(Role::Fenced)).await;
     let able = Regions::join(stage.east.clone(), east("able")).await.unwrap();
     let status =
@@ -311,7 +311,7 @@ fn claim_that_took(inbox: u64) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_inbox_that_is_behind_its_events_goes_on_behind_what_they_took() {
+async fn an_inbox_that_lags_its_events_continues_after_the_last_request_they_took() {
     let stage = Stage::start().await;
     let (_east, west) = stage.joined().await;
     publish(&stage.east, "ing", "one").await.unwrap();
@@ -378,7 +378,7 @@ async fn the_care_of_mirrors_leaves_a_promotion_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_promotion_that_was_given_up_leaves_nothing_behind() {
+async fn an_aborted_promotion_leaves_no_trace() {
     let stage = Stage::start().await;
     let (east, west) = stage.joined().await;
     publish(&stage.east, "ing", "one").await.unwrap();
@@ -429,7 +429,7 @@ async fn a_drill_switches_there_and_back_from_either_side() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_drill_whose_way_back_fails_tells_of_the_switch_that_was_made() {
+async fn a_drill_whose_switch_back_fails_reports_the_first_switch() {
     let stage = Stage::start().await;
     make_streams(&stage.east).await;
     let _east = stage.join("east").await.unwrap();

@@ -40,12 +40,12 @@ async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     assert!(!*east.active().borrow());
     assert_eq!(publish(&stage.west, "ing", "two").await, Ok(2));
 
-    wire.mend();
+    wire.restore();
     until_status(&east, "east learns it from the witness", |status| {
         role(&status.record) == Some(Role::Fenced)
     })
     .await;
-    stage.link.mend();
+    stage.link.restore();
     until_status(&east, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
     assert!(*west.active().borrow() && !*east.active().borrow());
 }
@@ -114,7 +114,7 @@ async fn a_witness_that_is_lost_stops_nobody_while_the_two_see_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_standby_that_has_not_followed_for_long_takes_over_only_when_it_is_told_to() {
+async fn a_standby_that_has_lagged_for_long_takes_over_only_on_request() {
     let stage = Stage::start().await;
     let third = Third::start().await;
     let [east, west] = third.joined(&stage).await;
@@ -207,7 +207,7 @@ async fn a_standby_to_which_the_witness_says_no_goes_on_mirroring() {
     let record = west.status().await.unwrap().record.unwrap();
     assert_eq!((record.role, record.promotion), (Role::Standby, None));
 
-    stage.link.mend();
+    stage.link.restore();
     let new = async_nats::jetstream::stream::Config {
         name: format!("{I}_ING_00007"),
         subjects: vec![format!("{I}.ing.00007")],
@@ -272,7 +272,7 @@ async fn nobody_waits_for_a_pair_that_was_lost_by_force_until_it_has_stood_by() 
     let started_again = stage.join("west").await.unwrap();
     assert!(started_again.reached(&stream, sequence).await, "it has nobody to wait for");
 
-    stage.link.mend();
+    stage.link.restore();
     until_status(&west, "east stands by", |status| role(&status.pair_record) == Some(Role::Standby)).await;
     let record = async_nats::jetstream::new(stage.west.clone());
     let record = record.get_key_value(format!("{I}_region")).await.unwrap();
@@ -296,6 +296,6 @@ async fn who_waits_for_the_pair_knows_whether_it_has_it() {
     until_status(&east, "the link is down", |status| !status.pair_reachable).await;
     let sequence = publish(&stage.east, "ing", "two").await.unwrap();
     assert!(!east.reached(&stream, sequence).await);
-    stage.link.mend();
+    stage.link.restore();
     until("the pair has it", async || east.reached(&stream, sequence).await.then_some(())).await;
 }

@@ -123,13 +123,13 @@ impl Life {
         self.ask(queue, QueueCommand::PutQueue { name: name(queue), spec }).await;
     }
 
-    pub async fn peek(&self, queue: &str, shelf: SubQueue) -> Vec<Peeked> {
-        self.peek_at(QueueRef::queue(name(queue)), shelf).await
+    pub async fn peek(&self, queue: &str, sub_queue: SubQueue) -> Vec<Peeked> {
+        self.peek_at(QueueRef::queue(name(queue)), sub_queue).await
     }
 
-    pub async fn peek_at(&self, at: QueueRef, shelf: SubQueue) -> Vec<Peeked> {
+    pub async fn peek_at(&self, at: QueueRef, sub_queue: SubQueue) -> Vec<Peeked> {
         let topic = at.name.to_string();
-        match self.ask(&topic, QueueCommand::Peek { at, shelf, from: MessageNo(0), max: 100 }).await {
+        match self.ask(&topic, QueueCommand::Peek { at, sub_queue, from: MessageNo(0), max: 100 }).await {
             QueueAnswer::Peeked(peeked) => peeked,
             other => panic!("{other:?}"),
         }

@@ -83,7 +83,7 @@ async fn a_message_that_comes_again_finds_its_run() {
     let sources = Sources::start(life.parts.take().unwrap());
     life.control.apply(WORKFLOW, "test", None).await.unwrap();
     until("it starts its run", async || life.called.messages() == ["order-1"]).await;
-    let ready = |peeked: &[Peeked]| peeked.iter().any(|one| one.slot.standing == MessageState::Ready);
+    let ready = |peeked: &[Peeked]| peeked.iter().any(|one| one.slot.state == MessageState::Ready);
     until("its lock is lost", async || ready(&life.peek("orders", SubQueue::Main).await)).await;
     assert_eq!(life.peek("orders", SubQueue::Main).await[0].slot.deliveries, 1);
     life.inbox.manner.send_replace(Manner::Usual);

@@ -52,8 +52,8 @@ async fn the_history_of_a_job_looks_as_it_was_recorded() {
             let change = json!({ "properties": { "action": action("/500") } });
             world.send(Method::PATCH, &format!("{job}?{VERSION}"), &change).await.expect(200);
         }
-        let standing = world.get(&format!("{job}?{VERSION}")).await;
-        let next = ticks(&standing["properties"]["status"]["nextExecutionTime"]);
+        let shown = world.get(&format!("{job}?{VERSION}")).await;
+        let next = ticks(&shown["properties"]["status"]["nextExecutionTime"]);
         // Nobody waits for a minute. The job fires a little late, which shows where the next is counted from.
         world.restart_at(next.ceil() + LATE).await;
         let all = format!("{job}/history?{VERSION}");

@@ -163,10 +163,10 @@ async fn an_idle_journal_marks_what_is_durable() {
         panic!("there is a superblock");
     };
     let file = disk.open(&crate::segment::path(1)).unwrap();
-    let behind_the_group = SegmentHeader::data_start(2) + PAGE_BYTES as u64;
+    let after_the_group = SegmentHeader::data_start(2) + PAGE_BYTES as u64;
     until("the mark is written", || {
         let mut bytes = [0; HEADER_BYTES];
-        file.read_at(&mut bytes, behind_the_group).unwrap();
+        file.read_at(&mut bytes, after_the_group).unwrap();
         let found = FrameHeader::decode(superblock.installation, 1, &bytes);
         found.is_some_and(|(header, _)| header.kind == FrameKind::Mark && header.durable_through == 1)
     })

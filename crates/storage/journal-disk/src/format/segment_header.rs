@@ -15,7 +15,7 @@ pub struct SegmentHeader {
     pub size: u64,
     pub previous: SegmentEnd,
     /// The position of each partition, by slot.
-    pub standings: Vec<PartitionMark>,
+    pub marks: Vec<PartitionMark>,
 }
 
 /// Where the previous segment ended. Everything before that end was durable when this was written.
@@ -55,10 +55,10 @@ impl SegmentHeader {
     /// Appends both copies.
     pub fn encode(&self, installation: u128, out: &mut Vec<u8>) {
         let start = out.len();
-        let copy_bytes = SegmentHeader::copy_bytes(self.standings.len());
+        let copy_bytes = SegmentHeader::copy_bytes(self.marks.len());
         out.extend_from_slice(&MAGIC.to_le_bytes());
         out.extend_from_slice(&self.number.to_le_bytes());
-        out.extend_from_slice(&(self.standings.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(self.marks.len() as u32).to_le_bytes());
         out.extend_from_slice(&self.size.to_le_bytes());
         out.extend_from_slice(&self.previous.offset.to_le_bytes());
         out.extend_from_slice(&self.previous.lsn.to_le_bytes());
@@ -66,9 +66,9 @@ impl SegmentHeader {
         out.extend_from_slice(&self.previous.chain.to_le_bytes());
         let sum_at = out.len();
         out.extend_from_slice(&[0; 8]);
-        for standing in &self.standings {
+        for mark in &self.marks {
             let PartitionMark { frame_number, epoch, events_tail, inbox_tail, events_trimmed, inbox_trimmed } =
-                standing;
+                mark;
             for number in [frame_number, epoch, events_tail, inbox_tail, events_trimmed, inbox_trimmed] {
                 out.extend_from_slice(&number.to_le_bytes());
             }
@@ -113,7 +113,7 @@ fn decode_copy(installation: u128, number: u32, slots: usize, copy: &[u8]) -> Op
         }
     });
     let previous = SegmentEnd { segment, offset, lsn, chain };
-    Some(SegmentHeader { number, size, previous, standings: marks.collect() })
+    Some(SegmentHeader { number, size, previous, marks: marks.collect() })
 }
 
 #[cfg(test)]
@@ -123,13 +123,13 @@ mod tests {
     #[test]
     fn either_copy_of_a_header_is_enough_and_none_is_none() {
         for slots in [1, 33, 200] {
-            let standing =
+            let mark =
                 PartitionMark { frame_number: 9, epoch: 3, events_tail: 5, ..PartitionMark::default() };
             let header = SegmentHeader {
                 number: 7,
                 size: 1 << 20,
                 previous: SegmentEnd { segment: 6, offset: 8192, lsn: 44, chain: 0xdead },
-                standings: vec![standing; slots],
+                marks: vec![mark; slots],
             };
             let mut bytes = Vec::new();
             header.encode(1, &mut bytes);

@@ -66,9 +66,9 @@ impl Log {
         let mut inbox_slots = Vec::new();
         let mut trimmed_slots = Vec::new();
         for (number, request) in requests.iter().enumerate() {
-            let before = self.standings[usize::from(request.slot)];
+            let before = self.marks[usize::from(request.slot)];
             let answer = self.grant(request, admission);
-            let after = self.standings[usize::from(request.slot)];
+            let after = self.marks[usize::from(request.slot)];
             if after.inbox_tail != before.inbox_tail {
                 let waiting = &mut self.inboxes[usize::from(request.slot)];
                 if waiting.is_empty() {
@@ -76,7 +76,7 @@ impl Log {
                 }
                 waiting.push(number as u32);
             }
-            let trims = |standing: &PartitionMark| (standing.events_trimmed, standing.inbox_trimmed);
+            let trims = |mark: &PartitionMark| (mark.events_trimmed, mark.inbox_trimmed);
             if trims(&after) != trims(&before) && !trimmed_slots.contains(&request.slot) {
                 trimmed_slots.push(request.slot);
             }
@@ -101,46 +101,46 @@ impl Log {
         if !admission.admits(&request.ask) {
             return Err(AppendError::Full);
         }
-        let standing = &mut self.standings[usize::from(slot)];
+        let mark = &mut self.marks[usize::from(slot)];
         match &request.ask {
             LogOperation::Claim => {
-                standing.epoch += 1;
-                let claim = Claim { epoch: Epoch(standing.epoch), events_tail: Seq(standing.events_tail) };
+                mark.epoch += 1;
+                let claim = Claim { epoch: Epoch(mark.epoch), events_tail: Seq(mark.events_tail) };
                 self.form(slot, FrameKind::Claim, 0, 0, |_| {});
                 Ok(LogCompletion::Claimed(claim))
             }
             LogOperation::Append { epoch, expected_tail, frame } => {
-                if epoch.0 != standing.epoch || epoch.0 == 0 {
+                if epoch.0 != mark.epoch || epoch.0 == 0 {
                     return Err(AppendError::Fenced { partition });
                 }
-                if expected_tail.0 != standing.events_tail {
-                    return Err(AppendError::Conflict { partition, tail: Seq(standing.events_tail) });
+                if expected_tail.0 != mark.events_tail {
+                    return Err(AppendError::Conflict { partition, tail: Seq(mark.events_tail) });
                 }
-                standing.events_tail += 1;
-                let seq = standing.events_tail;
+                mark.events_tail += 1;
+                let seq = mark.events_tail;
                 self.form(slot, FrameKind::Events, seq, 1, |buffer| buffer.extend_from_slice(frame));
                 Ok(LogCompletion::Appended(Seq(seq)))
             }
             LogOperation::Inbox { records } => {
-                standing.inbox_tail += records.len() as u64;
-                Ok(LogCompletion::Appended(Seq(standing.inbox_tail)))
+                mark.inbox_tail += records.len() as u64;
+                Ok(LogCompletion::Appended(Seq(mark.inbox_tail)))
             }
             LogOperation::Trim { events, inbox } => {
                 let trimmed =
                     |first: Seq, trimmed: u64, tail: u64| first.0.saturating_sub(1).min(tail).max(trimmed);
-                let before = *standing;
-                standing.events_trimmed = trimmed(*events, before.events_trimmed, before.events_tail);
-                standing.inbox_trimmed = trimmed(*inbox, before.inbox_trimmed, before.inbox_tail);
+                let before = *mark;
+                mark.events_trimmed = trimmed(*events, before.events_trimmed, before.events_tail);
+                mark.inbox_trimmed = trimmed(*inbox, before.inbox_trimmed, before.inbox_tail);
                 Ok(LogCompletion::Trimmed)
             }
         }
     }
 
     fn form_trim(&mut self, slot: u16) {
-        let standing = self.standings[usize::from(slot)];
+        let mark = self.marks[usize::from(slot)];
         self.form(slot, FrameKind::Trim, 0, 0, |buffer| {
-            buffer.extend_from_slice(&standing.events_trimmed.to_le_bytes());
-            buffer.extend_from_slice(&standing.inbox_trimmed.to_le_bytes());
+            buffer.extend_from_slice(&mark.events_trimmed.to_le_bytes());
+            buffer.extend_from_slice(&mark.inbox_trimmed.to_le_bytes());
         });
     }
 
@@ -152,7 +152,7 @@ impl Log {
             other => unreachable!("{other:?} waits for the inbox"),
         });
         let count: usize = batches.clone().map(Vec::len).sum();
-        let first = self.standings[usize::from(slot)].inbox_tail + 1 - count as u64;
+        let first = self.marks[usize::from(slot)].inbox_tail + 1 - count as u64;
         self.form(slot, FrameKind::Inbox, first, count as u32, |buffer| {
             for record in batches.flatten() {
                 buffer.extend_from_slice(&(record.len() as u32).to_le_bytes());
@@ -180,18 +180,18 @@ impl Log {
         self.buffer.resize(self.buffer.len().next_multiple_of(FRAME_ALIGN), 0);
         let durable_through = self.lsn - self.frames.len() as u64;
         self.lsn += 1;
-        let standing = &mut self.standings[usize::from(slot)];
-        standing.frame_number += 1;
+        let mark = &mut self.marks[usize::from(slot)];
+        mark.frame_number += 1;
         let header = FrameHeader {
             kind,
             last_of_group: false,
             slot,
             lsn: self.lsn,
-            frame_number: standing.frame_number,
+            frame_number: mark.frame_number,
             first_seq,
             count,
             payload_bytes,
-            epoch: standing.epoch,
+            epoch: mark.epoch,
             durable_through,
             previous: 0,
             payload_checksum,

@@ -67,7 +67,7 @@ struct Opening<'a> {
 /// The result of the scan that the log continues from.
 struct Recovered {
     index: Index,
-    standings: Vec<PartitionMark>,
+    marks: Vec<PartitionMark>,
     segment_began: Vec<u64>,
     lsn: u64,
     chain: u32,
@@ -102,7 +102,7 @@ impl Opening<'_> {
             segment_bytes: self.settings.segment_bytes,
             cache_bytes_max: self.settings.cache_bytes,
             superblock: self.superblock,
-            standings: recovered.standings,
+            marks: recovered.marks,
             segment_began: recovered.segment_began,
             lsn: recovered.lsn,
             chain: recovered.chain,
@@ -168,14 +168,14 @@ impl Opening<'_> {
 
     /// The first segment of a new directory.
     fn begin(&self, number: u32) -> Result<Recovered, OpenError> {
-        let standings = vec![PartitionMark::default(); self.slots];
+        let marks = vec![PartitionMark::default(); self.slots];
         let spare = self.make_spare(number, 0)?;
-        self.write_header(&spare, SegmentEnd::default(), standings.clone())?;
+        self.write_header(&spare, SegmentEnd::default(), marks.clone())?;
         let position = SegmentHeader::data_start(self.slots);
         Ok(Recovered {
             index: Index::new(self.slots),
             segment_began: vec![0; self.slots],
-            standings,
+            marks,
             lsn: 0,
             chain: 0,
             kept: vec![(number, spare.size)],
@@ -218,7 +218,7 @@ impl Opening<'_> {
         let (active, segment_began) = if goes_on {
             let path = segment::path(last.number);
             let file = self.disk.open(&path).map_err(self.io("opening", &path))?;
-            let began = last.standings.iter().map(|standing| standing.frame_number).collect();
+            let began = last.marks.iter().map(|mark| mark.frame_number).collect();
             (Active { number: last.number, size: last.size, file, position: tail.position }, began)
         } else {
             let moved = self.move_tail(&index, &scan, last, &tail, &bytes, next_segment)?;
@@ -229,8 +229,8 @@ impl Opening<'_> {
             scan.chain = moved.chain;
             (moved.active, moved.segment_began)
         };
-        let (standings, lsn, chain) = (std::mem::take(&mut scan.marks), scan.lsn, scan.chain);
-        Ok(Recovered { index, standings, segment_began, lsn, chain, active, kept, kept_from })
+        let (marks, lsn, chain) = (std::mem::take(&mut scan.marks), scan.lsn, scan.chain);
+        Ok(Recovered { index, marks, segment_began, lsn, chain, active, kept, kept_from })
     }
 
     /// Everything before the oldest segment must have been trimmed.
@@ -238,17 +238,17 @@ impl Opening<'_> {
         let is_missed = |(began, now): (&PartitionMark, &PartitionMark)| {
             began.events_tail > now.events_trimmed || began.inbox_tail > now.inbox_trimmed
         };
-        if oldest.previous.segment != 0 && oldest.standings.iter().zip(&scan.marks).any(is_missed) {
+        if oldest.previous.segment != 0 && oldest.marks.iter().zip(&scan.marks).any(is_missed) {
             return Err(self.damaged(oldest.previous.segment, "the file is missing"));
         }
         Ok(())
     }
 
     fn fill_index(&self, index: &Index, scan: &Scan) {
-        for (slot, standing) in scan.marks.iter().enumerate() {
+        for (slot, mark) in scan.marks.iter().enumerate() {
             let slot = slot as u16;
-            index.set_bounds(slot, Stream::Events, standing.events_trimmed, standing.events_tail);
-            index.set_bounds(slot, Stream::Inbox, standing.inbox_trimmed, standing.inbox_tail);
+            index.set_bounds(slot, Stream::Events, mark.events_trimmed, mark.events_tail);
+            index.set_bounds(slot, Stream::Inbox, mark.inbox_trimmed, mark.inbox_tail);
             index.publish_tail(slot);
         }
         for (slot, reason) in &scan.stopped {
@@ -332,9 +332,9 @@ impl Opening<'_> {
         &self,
         spare: &Spare,
         previous: SegmentEnd,
-        standings: Vec<PartitionMark>,
+        marks: Vec<PartitionMark>,
     ) -> Result<(), OpenError> {
-        let header = SegmentHeader { number: spare.number, size: spare.size, previous, standings };
+        let header = SegmentHeader { number: spare.number, size: spare.size, previous, marks };
         let mut bytes = Vec::new();
         header.encode(self.superblock.installation, &mut bytes);
         self.write_synced(spare, &bytes, 0)

@@ -16,7 +16,7 @@ pub fn mark_bytes_max(slots: usize) -> u64 {
 impl Log {
     /// Whether a group of so many bytes fits into the active segment, followed by a mark.
     pub(super) fn fits(&self, bytes: u64) -> bool {
-        self.active.position + bytes + mark_bytes_max(self.standings.len()) <= self.active.size
+        self.active.position + bytes + mark_bytes_max(self.marks.len()) <= self.active.size
     }
 
     /// Makes sure that the group fits where it will be written, and returns which requests there is room for.
@@ -27,7 +27,7 @@ impl Log {
             if bytes == 0 || self.fits(bytes) {
                 return Ok(admission);
             }
-            let needed = self.data_start() + bytes + mark_bytes_max(self.standings.len());
+            let needed = self.data_start() + bytes + mark_bytes_max(self.marks.len());
             let size = self.segment_bytes.max(needed);
             let spare = match self.usable_spare(needed) {
                 Some(spare) => Some(spare),
@@ -56,7 +56,7 @@ impl Log {
     }
 
     fn data_start(&self) -> u64 {
-        SegmentHeader::data_start(self.standings.len())
+        SegmentHeader::data_start(self.marks.len())
     }
 
     /// The spare, if it is large enough; a smaller one is dropped, because segment numbers only grow.
@@ -102,14 +102,10 @@ impl Log {
             lsn: self.lsn,
             chain: self.chain,
         };
-        let header = SegmentHeader {
-            number: spare.number,
-            size: spare.size,
-            previous,
-            standings: self.standings.clone(),
-        };
+        let header =
+            SegmentHeader { number: spare.number, size: spare.size, previous, marks: self.marks.clone() };
         header.encode(self.superblock.installation, &mut self.buffer);
-        self.segment_began = self.standings.iter().map(|standing| standing.frame_number).collect();
+        self.segment_began = self.marks.iter().map(|mark| mark.frame_number).collect();
         self.may_remove = true;
         self.segments.push_back((spare.number, spare.size));
         self.active = Active { number: spare.number, size: spare.size, file: spare.file, position: 0 };

@@ -34,7 +34,7 @@ pub struct Scan<'a> {
 pub struct Unconfirmed {
     pub at: usize,
     pub header: FrameHeader,
-    pub standing_before: PartitionMark,
+    pub mark_before: PartitionMark,
     pub chain_before: u32,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Scan<'a> {
         Scan {
             installation,
             index,
-            marks: oldest.standings.clone(),
+            marks: oldest.marks.clone(),
             lsn: oldest.previous.lsn,
             chain: oldest.previous.chain,
             chain_known: true,
@@ -96,14 +96,14 @@ impl<'a> Scan<'a> {
         }
         self.durable = self.durable.max(header.previous.lsn);
         self.unconfirmed.clear();
-        for (slot, standing) in header.standings.iter().enumerate() {
-            self.progress_to(slot as u16, standing.frame_number)
+        for (slot, mark) in header.marks.iter().enumerate() {
+            self.progress_to(slot as u16, mark.frame_number)
                 .map_err(|()| unreadable("a partition is past its position in this header"))?;
-            if !self.stopped.contains_key(&(slot as u16)) && self.marks[slot] != *standing {
+            if !self.stopped.contains_key(&(slot as u16)) && self.marks[slot] != *mark {
                 return Err(unreadable("the position of a partition differs from this header"));
             }
         }
-        self.marks.clone_from(&header.standings);
+        self.marks.clone_from(&header.marks);
         self.chain = header.previous.chain;
         self.chain_known = true;
         Ok(())
@@ -125,10 +125,10 @@ impl<'a> Scan<'a> {
     /// Checks the invariants once everything is read.
     pub fn finish(&mut self) -> Result<(), Unreadable> {
         for (slot, stream, last, place) in std::mem::take(&mut self.harmed) {
-            let standing = &self.marks[usize::from(slot)];
+            let mark = &self.marks[usize::from(slot)];
             let trimmed = match stream {
-                Stream::Events => standing.events_trimmed,
-                Stream::Inbox => standing.inbox_trimmed,
+                Stream::Events => mark.events_trimmed,
+                Stream::Inbox => mark.inbox_trimmed,
             };
             if last > trimmed {
                 self.stopped.entry(slot).or_insert(place);
@@ -248,7 +248,7 @@ impl<'a> Scan<'a> {
         self.progress_to(header.slot, header.frame_number - 1).map_err(|()| contradicts(segment, at))?;
         let mark_before = self.marks[usize::from(header.slot)];
         let unconfirmed =
-            Unconfirmed { at, header: *header, standing_before: mark_before, chain_before: self.chain };
+            Unconfirmed { at, header: *header, mark_before: mark_before, chain_before: self.chain };
         self.unconfirmed.push_back(unconfirmed);
         if payload.is_none() {
             self.note_damage(segment, at);
@@ -270,17 +270,17 @@ impl<'a> Scan<'a> {
     ) -> Result<(), Unreadable> {
         let slot = header.slot;
         let is_stopped = self.stopped.contains_key(&slot);
-        let standing = &mut self.marks[usize::from(slot)];
-        standing.frame_number = header.frame_number;
-        standing.epoch = header.epoch;
+        let mark = &mut self.marks[usize::from(slot)];
+        mark.frame_number = header.frame_number;
+        mark.epoch = header.epoch;
         let (stream, tail) = match header.kind {
-            FrameKind::Events => (Stream::Events, &mut standing.events_tail),
-            FrameKind::Inbox => (Stream::Inbox, &mut standing.inbox_tail),
+            FrameKind::Events => (Stream::Events, &mut mark.events_tail),
+            FrameKind::Inbox => (Stream::Inbox, &mut mark.inbox_tail),
             FrameKind::Trim => {
                 match payload.and_then(|payload| payload.split_first_chunk::<8>()) {
                     Some((events, inbox)) if inbox.len() == 8 => {
-                        standing.events_trimmed = u64::from_le_bytes(*events);
-                        standing.inbox_trimmed = frame_u64(inbox);
+                        mark.events_trimmed = u64::from_le_bytes(*events);
+                        mark.inbox_trimmed = frame_u64(inbox);
                     }
                     _ => {
                         self.stopped.entry(slot).or_insert_with(|| place(segment, at));
@@ -314,10 +314,10 @@ impl<'a> Scan<'a> {
 
     /// A partition is known to be at `frame_number`: its frames that were not read are lost.
     fn progress_to(&mut self, slot: u16, frame_number: u64) -> Result<(), ()> {
-        let standing = self.marks.get_mut(usize::from(slot)).ok_or(())?;
-        let missing = frame_number.checked_sub(standing.frame_number).ok_or(())?;
+        let mark = self.marks.get_mut(usize::from(slot)).ok_or(())?;
+        let missing = frame_number.checked_sub(mark.frame_number).ok_or(())?;
         if missing > 0 {
-            standing.frame_number = frame_number;
+            mark.frame_number = frame_number;
             self.attributed += missing;
             let place = self.first_damage.as_ref().map_or("frames are missing", |(_, place)| place);
             self.stopped.entry(slot).or_insert_with(|| place.to_owned());

@@ -14,7 +14,7 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 
 impl Client {
     /// Says that a stream ends here, at least.
-    pub(super) async fn tell(&self, stream: &str, last: u64) {
+    pub(super) async fn hint_end(&self, stream: &str, last: u64) {
         let told = self.nats.publish(self.hints(stream), last.to_string().into());
         // Lost hints are made good by asking.
         let _ = timeout(ANSWER_MAX, told).await;

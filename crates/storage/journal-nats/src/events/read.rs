@@ -15,7 +15,7 @@ use crate::wire::{Bounds, Wire};
 /// Where a frame is.
 pub(super) enum Located {
     /// Directly after this message, or after claims that follow it.
-    Behind(Position),
+    After(Position),
     /// At this sequence, which is the first of the stream: what came before is not known any more.
     First(u64),
     /// It was not written yet.
@@ -51,7 +51,7 @@ impl Events {
     ) -> Result<Vec<Record>, ReadError> {
         let (last, next) = match self.locate(wire, from).await? {
             Located::NotYet => return Ok(Vec::new()),
-            Located::Behind(position) => (Some(position), position.sequence() + 1),
+            Located::After(position) => (Some(position), position.sequence() + 1),
             // Nothing is left that the first message could be checked against.
             Located::First(sequence) => (None, sequence),
         };
@@ -72,7 +72,7 @@ impl Events {
         };
         let mut sequence = match self.locate(wire, frame).await? {
             Located::NotYet => return Err(absent()),
-            Located::Behind(position) => position.sequence() + 1,
+            Located::After(position) => position.sequence() + 1,
             Located::First(sequence) => sequence,
         };
         loop {
@@ -96,7 +96,7 @@ impl Events {
         }
         let found = match self.locate(wire, frame).await {
             Ok(Located::NotYet) => return Ok(false),
-            Ok(Located::Behind(_) | Located::First(_)) => self.mark(wire, frame).await,
+            Ok(Located::After(_) | Located::First(_)) => self.mark(wire, frame).await,
             Err(error) => Err(error),
         };
         match found {
@@ -121,7 +121,7 @@ impl Events {
         let mut records = Vec::new();
         let mut bytes = 0;
         for sequence in next..=through {
-            let check = |bytes: &Bytes| self.check_behind(bytes, sequence, last.as_ref());
+            let check = |bytes: &Bytes| self.check_follows(bytes, sequence, last.as_ref());
             let (message, position) = match range.message(sequence, check).await {
                 Ok(found) => found,
                 Err(lost) => return Err(self.read_error(wire, from, lost).await),
@@ -144,7 +144,7 @@ impl Events {
         Ok(records)
     }
 
-    fn check_behind(
+    fn check_follows(
         &self,
         bytes: &Bytes,
         sequence: u64,
@@ -161,7 +161,7 @@ impl Events {
     /// Finds a frame: where a read before this one ended, by what the owner knows, or by search, since numbers rise.
     pub(super) async fn locate<W: Wire>(&self, wire: &W, frame: Seq) -> Result<Located, ReadError> {
         if let Some(place) = self.lock().places.get(&frame) {
-            return Ok(Located::Behind(*place));
+            return Ok(Located::After(*place));
         }
         let bounds = fetch::bounds(wire, &self.stream).await;
         self.learn(bounds.last);
@@ -190,19 +190,19 @@ impl Events {
             if found.number >= frame { high = middle } else { low = middle + 1 }
         }
         if low == 1 {
-            return Ok(Located::Behind(Position::START));
+            return Ok(Located::After(Position::START));
         }
         if low == bounds.first {
             return Ok(Located::First(low));
         }
         match self.head(wire, low - 1).await {
-            Ok((_, position)) => Ok(Located::Behind(position)),
+            Ok((_, position)) => Ok(Located::After(position)),
             Err(error) => Err(lost(error).await),
         }
     }
 
     async fn head<W: Wire>(&self, wire: &W, sequence: u64) -> Result<(Message, Position), Lost> {
-        fetch(wire, &self.stream, sequence, |bytes| self.check_behind(bytes, sequence, None)).await
+        fetch(wire, &self.stream, sequence, |bytes| self.check_follows(bytes, sequence, None)).await
     }
 
     async fn read_error<W: Wire>(&self, wire: &W, from: Seq, lost: Lost) -> ReadError {

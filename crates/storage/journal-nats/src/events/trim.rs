@@ -74,7 +74,7 @@ impl Events {
             Located::NotYet => Ok(None),
             Located::First(sequence) => Ok(Some(sequence)),
             // Claims that lie between may stay.
-            Located::Behind(position) => {
+            Located::After(position) => {
                 let next = position.sequence() + 1;
                 let last = fetch::bounds(wire, &self.stream).await.last;
                 Ok((next <= last).then_some(next))

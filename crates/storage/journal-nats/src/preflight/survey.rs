@@ -47,11 +47,11 @@ impl Watch {
                 Ok(servers) => self.look_at(&servers),
                 Err(error) => tracing::debug!(%error, "the NATS servers cannot be asked how they are"),
             }
-            self.tell(&surveys);
+            self.publish(&surveys);
         }
     }
 
-    pub(super) fn tell(&self, surveys: &watch::Sender<Survey>) {
+    pub(super) fn publish(&self, surveys: &watch::Sender<Survey>) {
         surveys.send_if_modified(|told| {
             let new = *told != self.seen;
             told.clone_from(&self.seen);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_comes_back_and_writes_later_is_told_until_it_is_mended() {
+    fn a_server_that_returns_without_fsync_is_reported_until_it_is_fixed() {
         let mut watch = watch(&[("n1", true, 5), ("n2", true, 5)]);
         assert_eq!((watch.seen.silent, watch.seen.unfit.len()), (1, 0));
         watch.look_at(&servers(&[("n1", true, 5), ("n2", true, 5), ("n3", false, 5)]));

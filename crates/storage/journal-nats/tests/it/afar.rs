@@ -79,7 +79,7 @@ async fn the_paired_region_is_asked_through_its_domain_while_it_mirrors() {
 }
 
 #[tokio::test]
-async fn a_stream_that_was_replaced_is_taken_up_anew() {
+async fn a_replaced_stream_is_opened_again() {
     let settings = settings(shared());
     let journal = open(&settings).await;
     let mut tail = journal.inbox_tail(ONE);

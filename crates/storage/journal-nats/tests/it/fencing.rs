@@ -34,13 +34,13 @@ async fn an_owner_that_slept_is_refused_and_counted() {
 
 // guards: 62
 #[tokio::test]
-async fn an_owner_whose_region_was_opened_anew_is_refused_and_may_claim_again() {
+async fn an_owner_whose_region_was_reopened_is_refused_and_may_claim_again() {
     let settings = settings(shared());
     let (journal, client) = (open(&settings).await, Client::connect(&settings).await.unwrap());
     let before = journal.claim(ONE).await.unwrap();
     journal.append(ONE, before.epoch, Seq(0), bytes("a")).await.unwrap();
     journal.inbox_append(ONE, vec![bytes("a")]).await.unwrap();
-    open_anew(&settings, &client).await;
+    reopen(&settings, &client).await;
 
     let refused = journal.append(ONE, before.epoch, Seq(1), bytes("of before")).await;
     assert_eq!(refused, Err(AppendError::Fenced { partition: ONE }));
@@ -54,7 +54,7 @@ async fn an_owner_whose_region_was_opened_anew_is_refused_and_may_claim_again() 
 }
 
 /// Gives all streams the subjects of another epoch of the region, as a promotion does.
-async fn open_anew(settings: &Settings, client: &Client) {
+async fn reopen(settings: &Settings, client: &Client) {
     for mut config in layout::stream_configs(&settings.installation, settings.replicas) {
         let promoted = format!("{}.3", config["subjects"][0].as_str().unwrap());
         config["subjects"] = serde_json::json!([promoted]);
@@ -66,7 +66,7 @@ async fn open_anew(settings: &Settings, client: &Client) {
 
 // guards: 64
 #[tokio::test]
-async fn an_owner_whose_region_was_opened_anew_trims_nothing() {
+async fn an_owner_whose_region_was_reopened_trims_nothing() {
     let settings = settings(shared());
     let (journal, client) = (open(&settings).await, Client::connect(&settings).await.unwrap());
     let before = journal.claim(ONE).await.unwrap();
@@ -75,7 +75,7 @@ async fn an_owner_whose_region_was_opened_anew_trims_nothing() {
         tail = journal.append(ONE, before.epoch, tail, bytes(text)).await.unwrap();
     }
     let last = journal.inbox_append(ONE, vec![bytes("r")]).await.unwrap();
-    open_anew(&settings, &client).await;
+    reopen(&settings, &client).await;
     let refused = journal.trim(ONE, before.epoch, tail, last.next()).await;
     assert_eq!(refused, Err(AppendError::Unknown { partition: ONE }));
     let other = open(&settings).await;

@@ -101,7 +101,7 @@ async fn requests_are_refused_before_a_server_is_full_and_room_comes_by_snapshot
 
 // guards: 60
 #[tokio::test]
-async fn an_inbox_is_limited_anew_when_the_setting_has_changed_and_keeps_what_it_has() {
+async fn a_changed_limit_applies_to_an_existing_inbox_and_drops_nothing() {
     let mut settings = settings(shared());
     let journal = open(&settings).await;
     let texts: Vec<String> = (0..20).map(|number| format!("{number:0>8000}")).collect();

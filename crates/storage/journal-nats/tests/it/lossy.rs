@@ -190,7 +190,7 @@ async fn after_an_append_was_given_up_nothing_is_appended_without_a_claim() {
 }
 
 #[tokio::test]
-async fn a_claim_behind_what_others_have_trimmed_meanwhile_looks_again() {
+async fn a_claim_below_what_another_owner_trimmed_reads_the_end_again() {
     let settings = settings(shared());
     let next = open(&settings).await;
     let claim = next.claim(ONE).await.unwrap();

@@ -36,7 +36,7 @@ async fn fit_servers_pass_by_either_proof() {
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_is_told_so_for_good_and_an_address_that_is_none_too() {
+async fn a_refused_login_and_a_malformed_address_are_permanent_errors() {
     let login = || Login::Password { user: "somebody".to_owned(), password: "something wrong".to_owned() };
     let asked = settings(shared());
     for settings in [
@@ -101,7 +101,7 @@ async fn with_a_server_away_streams_that_are_there_are_opened_and_none_are_made(
 
 // guards: 35
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_comes_back_and_writes_later_is_told() {
+async fn a_server_that_returns_without_fsync_is_reported() {
     let servers = NatsSettings { system_account: true, ..NatsSettings::default() };
     let mut servers = NatsCluster::start_with(servers).unwrap();
     let there = Settings { proof: system(), ..settings(servers.urls()) };

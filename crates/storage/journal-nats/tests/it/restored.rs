@@ -47,7 +47,7 @@ async fn append(journal: &Journal, text: &str) -> Seq {
 }
 
 #[tokio::test]
-async fn requests_after_an_inbox_was_made_anew_are_not_taken_for_old_ones() {
+async fn requests_in_a_recreated_inbox_are_not_mistaken_for_old_ones() {
     check_replaced(0).await;
 }
 
@@ -112,7 +112,7 @@ async fn an_instance_that_runs_while_an_inbox_is_replaced_acknowledges_nothing_b
 }
 
 #[tokio::test]
-async fn an_inbox_that_is_far_behind_is_moved_on_at_once() {
+async fn an_inbox_that_lags_far_is_advanced_at_once() {
     let settings = settings(shared());
     let before = open(&settings).await;
     let client = Client::connect(&settings).await.unwrap();

@@ -112,7 +112,7 @@ async fn a_server_that_does_not_prove_its_name_is_refused_for_good() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_shown_what_it_asks_for_is_told_so() {
+async fn a_missing_client_certificate_is_reported() {
     let [authority, stranger] = [(); 2].map(|()| Authority::new().unwrap());
     let servers = server(authority.nats_mutual_tls(&authority.issue(HOST).unwrap()));
     let error = refused_for_good(&one(by_tls(&servers), trusting(&authority))).await;

@@ -83,7 +83,7 @@ fn a_token_reaches_as_far_as_its_resource() {
 }
 
 #[test]
-fn what_is_no_token_is_refused_without_being_quoted() {
+fn a_malformed_token_is_refused_and_not_quoted() {
     for text in [
         "",
         "Bearer x",

@@ -39,9 +39,9 @@ impl<'a> Oracle<'a> {
     pub fn of(job: &'a Job) -> Oracle<'a> {
         let timing = &job.definition.spec.timing;
         let rhythm = timing.recurrence.as_ref().map_or(Rhythm::Once, |recurrence| rhythm(&recurrence.rule));
-        let standing = &job.standing;
-        let newest = standing.newest.map(|newest| newest.0);
-        Oracle { timing, anchor: standing.anchor.0, newest, counted: standing.counted, rhythm }
+        let progress = &job.progress;
+        let newest = progress.newest.map(|newest| newest.0);
+        Oracle { timing, anchor: progress.anchor.0, newest, counted: progress.counted, rhythm }
     }
 
     /// What a job that wakes up at `wall` has planned first.

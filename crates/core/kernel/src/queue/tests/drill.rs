@@ -127,7 +127,7 @@ fn check(harness: &Harness, known: &Known) {
     if held.spec.sessions {
         let mut busy = BTreeSet::new();
         for (no, slot) in held.slots(SubQueue::Main, MessageNo(0)) {
-            if matches!(slot.standing, super::super::MessageState::Locked { .. }) {
+            if matches!(slot.state, super::super::MessageState::Locked { .. }) {
                 assert!(busy.insert(slot.session.clone()), "session of {no:?} is with two consumers");
             }
         }

@@ -52,7 +52,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// A list of collapsed messages.
-pub(super) fn list(messages: &[MessageView], address: &str, shelf: &str) -> Markup {
+pub(super) fn list(messages: &[MessageView], address: &str, sub_queue: &str) -> Markup {
     html! {
         @for message in messages {
             details.message id={ "message-" (message.sequence_number) } {
@@ -65,7 +65,7 @@ pub(super) fn list(messages: &[MessageView], address: &str, shelf: &str) -> Mark
                     @if let Some(dead) = &message.dead { " " span.bad { (dead.reason) } }
                 }
                 (one(message, EXCERPT))
-                p { a href={ (address) "?shelf=" (shelf) "&message=" (message.sequence_number) } { "Open message" } }
+                p { a href={ (address) "?shelf=" (sub_queue) "&message=" (message.sequence_number) } { "Open message" } }
             }
         }
     }

@@ -33,23 +33,26 @@ impl MessageList {
     }
 }
 
-fn shelf(asked: Option<String>) -> MessageList {
+fn sub_queue(asked: Option<String>) -> MessageList {
     if asked.as_deref() == Some("dead") { MessageList::Dead } else { MessageList::Main }
 }
 
 pub(super) async fn show(ctx: &PageContext, at: &QueueAddress) -> Result<Page, PageError> {
     let queue: QueueView = ctx.get(&at.api()).await?;
-    let shelf = shelf(ctx.query_value("shelf"));
+    let sub_queue = sub_queue(ctx.query_value("shelf"));
     let page = Page::new(&at.title(), NavSection::Queues).live("counts", counts(at, &queue));
     if let Some(number) = ctx.query_value("message") {
-        return alone(ctx, at, page, shelf, &number).await;
+        return alone(ctx, at, page, sub_queue, &number).await;
     }
     let from = ctx.query_value("from");
-    let query =
-        [("shelf", Some(shelf.word().to_owned())), ("from", from.clone()), ("limit", Some(ROWS.to_string()))];
+    let query = [
+        ("shelf", Some(sub_queue.word().to_owned())),
+        ("from", from.clone()),
+        ("limit", Some(ROWS.to_string())),
+    ];
     let messages: MessagePage = ctx.get(&place(&format!("{}/messages", at.api()), query)).await?;
     let there = |from: Option<String>| {
-        place(&at.address(), [("shelf", Some(shelf.word().to_owned())), ("from", from)])
+        place(&at.address(), [("shelf", Some(sub_queue.word().to_owned())), ("from", from)])
     };
     let next = messages.next.map(|next| there(Some(next.to_string())));
     let first = from.is_some().then(|| there(None));
@@ -58,10 +61,10 @@ pub(super) async fn show(ctx: &PageContext, at: &QueueAddress) -> Result<Page, P
         .live(
             "messages",
             html! {
-                h2 { (if shelf == MessageList::Dead { "Dead letters" } else { "Messages" }) }
-                (tabs(at, shelf, &queue))
-                @if messages.items.is_empty() { (nothing(shelf)) }
-                (message::list(&messages.items, &at.address(), shelf.word()))
+                h2 { (if sub_queue == MessageList::Dead { "Dead letters" } else { "Messages" }) }
+                (tabs(at, sub_queue, &queue))
+                @if messages.items.is_empty() { (nothing(sub_queue)) }
+                (message::list(&messages.items, &at.address(), sub_queue.word()))
                 nav.pager aria-label="Pages of this list" {
                     @if let Some(first) = first { a href=(first) rel="first" { "Oldest" } }
                     @if let Some(next) = next { a href=(next) rel="next" { "Newer" } }
@@ -75,17 +78,17 @@ async fn alone(
     ctx: &PageContext,
     at: &QueueAddress,
     page: Page,
-    shelf: MessageList,
+    sub_queue: MessageList,
     number: &str,
 ) -> Result<Page, PageError> {
     let query = [
-        ("shelf", Some(shelf.word().to_owned())),
+        ("shelf", Some(sub_queue.word().to_owned())),
         ("from", Some(number.to_owned())),
         ("limit", Some("1".to_owned())),
     ];
     let found: MessagePage = ctx.get(&place(&format!("{}/messages", at.api()), query)).await?;
     let found = found.items.into_iter().find(|message| message.sequence_number.to_string() == number);
-    let back = place(&at.address(), [("shelf", Some(shelf.word().to_owned()))]);
+    let back = place(&at.address(), [("shelf", Some(sub_queue.word().to_owned()))]);
     Ok(page.part(html! {
         h2 { "Message #" (number) }
         @match &found {
@@ -115,12 +118,12 @@ fn counts(at: &QueueAddress, queue: &QueueView) -> Markup {
     }
 }
 
-fn tabs(at: &QueueAddress, shelf: MessageList, queue: &QueueView) -> Markup {
+fn tabs(at: &QueueAddress, sub_queue: MessageList, queue: &QueueView) -> Markup {
     let main = queue.counts.ready + queue.counts.locked + queue.counts.scheduled;
     let tab = |own: MessageList, name: &str, count: usize| {
         html! {
             a href=(place(&at.address(), [("shelf", Some(own.word().to_owned()))]))
-                aria-current=[(own == shelf).then_some("page")] { (name) " (" (components::count(count as u64)) ")" }
+                aria-current=[(own == sub_queue).then_some("page")] { (name) " (" (components::count(count as u64)) ")" }
         }
     };
     html! {
@@ -131,8 +134,8 @@ fn tabs(at: &QueueAddress, shelf: MessageList, queue: &QueueView) -> Markup {
     }
 }
 
-fn nothing(shelf: MessageList) -> Markup {
-    match shelf {
+fn nothing(sub_queue: MessageList) -> Markup {
+    match sub_queue {
         MessageList::Main => components::empty(
             "No messages",
             html! { "All messages have been completed, or none was sent yet." },
@@ -226,9 +229,9 @@ pub(super) async fn act(ctx: &PageContext, at: &QueueAddress, what: &str) -> Res
             Ok(done(format!("Moved {moved} dead letters back.")))
         }
         ("purge", _) => {
-            let shelf = shelf(ctx.field("shelf"));
-            let moved = moved(ctx, at, "purge", &json!({ "shelf": shelf.word() })).await?;
-            let to = place(&at.address(), [("shelf", Some(shelf.word().to_owned()))]);
+            let sub_queue = sub_queue(ctx.field("shelf"));
+            let moved = moved(ctx, at, "purge", &json!({ "shelf": sub_queue.word() })).await?;
+            let to = place(&at.address(), [("shelf", Some(sub_queue.word().to_owned()))]);
             Ok(FormOutcome::Done { to, message: format!("Deleted {moved} messages.") })
         }
         ("delete", _) => {

@@ -20,11 +20,11 @@ pub(super) async fn page(ctx: &PageContext, run: &RunDetail, name: &str) -> Resu
     let call: CallView = ctx.get(&place(&path, [("work", Some(asked))])).await?;
     Ok(Page::new(&format!("Step {name}"), NavSection::Runs)
         .part(html! { p { "of run " a.id href=(run_path(&run.summary.id)) { (run.summary.id) } } })
-        .live("step", standing(run, step, &call))
+        .live("step", state_section(run, step, &call))
         .part(request(&call)))
 }
 
-fn standing(run: &RunDetail, step: &StepView, call: &CallView) -> Markup {
+fn state_section(run: &RunDetail, step: &StepView, call: &CallView) -> Markup {
     let id = &run.summary.id;
     html! {
         (components::facts(&[

@@ -30,21 +30,21 @@ impl WaitingConsumers {
     pub(crate) fn join(&mut self, queue: QueueNo, receive: Receive, reply: Replier, now: Timestamp) {
         let (ticket, until) = (self.next, now + receive.patience);
         self.next += 1;
-        self.lines.entry((queue, receive.shelf)).or_default().push_back(ticket);
+        self.lines.entry((queue, receive.sub_queue)).or_default().push_back(ticket);
         self.ends.insert((until, ticket));
         self.waiting.insert(ticket, WaitingConsumer { ticket, queue, receive, reply, until });
     }
 
     /// Returns a consumer to the head of its line.
     pub(crate) fn rejoin(&mut self, waiting: WaitingConsumer) {
-        self.lines.entry((waiting.queue, waiting.receive.shelf)).or_default().push_front(waiting.ticket);
+        self.lines.entry((waiting.queue, waiting.receive.sub_queue)).or_default().push_front(waiting.ticket);
         self.ends.insert((waiting.until, waiting.ticket));
         self.waiting.insert(waiting.ticket, waiting);
     }
 
     /// Whether a consumer waits for any message of a sub-queue, whatever its session.
-    pub(crate) fn has(&self, queue: QueueNo, shelf: SubQueue) -> bool {
-        let line = self.lines.get(&(queue, shelf));
+    pub(crate) fn has(&self, queue: QueueNo, sub_queue: SubQueue) -> bool {
+        let line = self.lines.get(&(queue, sub_queue));
         line.is_some_and(|line| line.iter().any(|ticket| self.waiting[ticket].receive.session.is_none()))
     }
 
@@ -57,17 +57,17 @@ impl WaitingConsumers {
     pub(crate) fn first(
         &mut self,
         queue: QueueNo,
-        shelf: SubQueue,
+        sub_queue: SubQueue,
         is_ready: impl Fn(Option<&str>) -> bool,
     ) -> Option<WaitingConsumer> {
-        let ticket = self.first_ticket(queue, shelf, is_ready)?;
+        let ticket = self.first_ticket(queue, sub_queue, is_ready)?;
         Some(self.leave(ticket))
     }
 
     /// Whether a message is available for any waiting consumer.
     pub(crate) fn can_serve(&self, is_ready: impl Fn(QueueNo, SubQueue, Option<&str>) -> bool) -> bool {
-        let ready = |(queue, shelf): &(QueueNo, SubQueue)| {
-            self.first_ticket(*queue, *shelf, |session| is_ready(*queue, *shelf, session)).is_some()
+        let ready = |(queue, sub_queue): &(QueueNo, SubQueue)| {
+            self.first_ticket(*queue, *sub_queue, |session| is_ready(*queue, *sub_queue, session)).is_some()
         };
         self.lines.keys().any(ready)
     }
@@ -75,10 +75,10 @@ impl WaitingConsumers {
     fn first_ticket(
         &self,
         queue: QueueNo,
-        shelf: SubQueue,
+        sub_queue: SubQueue,
         is_ready: impl Fn(Option<&str>) -> bool,
     ) -> Option<u64> {
-        let line = self.lines.get(&(queue, shelf))?;
+        let line = self.lines.get(&(queue, sub_queue))?;
         // Most consumers name no session: then one lookup decides for all of them.
         let any = is_ready(None);
         let served = |ticket: &&u64| match self.waiting[*ticket].receive.session.as_deref() {
@@ -88,8 +88,8 @@ impl WaitingConsumers {
         line.iter().find(served).copied()
     }
 
-    pub(crate) fn leave_all(&mut self, queue: QueueNo, shelf: SubQueue) -> Vec<WaitingConsumer> {
-        let tickets: Vec<u64> = self.lines.get(&(queue, shelf)).into_iter().flatten().copied().collect();
+    pub(crate) fn leave_all(&mut self, queue: QueueNo, sub_queue: SubQueue) -> Vec<WaitingConsumer> {
+        let tickets: Vec<u64> = self.lines.get(&(queue, sub_queue)).into_iter().flatten().copied().collect();
         tickets.into_iter().map(|ticket| self.leave(ticket)).collect()
     }
 
@@ -108,7 +108,7 @@ impl WaitingConsumers {
     fn leave(&mut self, ticket: u64) -> WaitingConsumer {
         let waiting = self.waiting.remove(&ticket).expect("a ticket belongs to a waiting consumer");
         self.ends.remove(&(waiting.until, ticket));
-        let place = (waiting.queue, waiting.receive.shelf);
+        let place = (waiting.queue, waiting.receive.sub_queue);
         if let Some(line) = self.lines.get_mut(&place) {
             // Nearly always the first: a search from the other end would pass all later consumers.
             if line.front() == Some(&ticket) {

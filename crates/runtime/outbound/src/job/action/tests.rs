@@ -96,7 +96,7 @@ fn a_workflow_gets_its_body_as_written() {
 }
 
 #[test]
-fn broken_actions_are_told_by_the_member_and_without_values() {
+fn errors_in_an_action_name_the_member_and_quote_no_value() {
     let request =
         |members: &str| format!(r#"{{"type":"http","request":{{"uri":"u","method":"GET",{members}}}}}"#);
     for (text, error) in [

@@ -78,7 +78,7 @@ fn it_signs_for_its_entity_alone() {
 }
 
 #[test]
-fn a_property_that_is_no_header_of_its_own_is_refused() {
+fn a_property_that_cannot_be_a_header_is_refused() {
     for name in ["Authorization", "Content-Type", "BrokerProperties", "Host", "a b", "ü", ""] {
         let properties = [(name.to_owned(), Property::from("x"))].into();
         let error = request(&Message { properties, ..Message::new("m", "") }, None).unwrap_err();
@@ -87,7 +87,7 @@ fn a_property_that_is_no_header_of_its_own_is_refused() {
 }
 
 #[test]
-fn no_room_is_told_from_no_right() {
+fn a_full_queue_is_distinguished_from_a_missing_permission() {
     let answer = |status, body: &'static str| ServiceResponse {
         status,
         headers: http::HeaderMap::new(),

@@ -65,7 +65,7 @@ fn an_account_is_a_name_a_host_or_a_url() {
 }
 
 #[test]
-fn how_long_it_lives_and_when_it_shows_are_told() {
+fn time_to_live_and_visibility_timeout_are_sent() {
     let message = Message {
         time_to_live: Some(Span::from_ms(1500)),
         scheduled_at: Some(Timestamp(1_090_001)),
@@ -78,7 +78,7 @@ fn how_long_it_lives_and_when_it_shows_are_told() {
 }
 
 #[test]
-fn what_is_no_token_or_no_name_is_told_without_the_token() {
+fn a_malformed_token_or_name_is_refused_without_quoting_the_token() {
     let message = Message::new("m", "text");
     for sas in ["", "?", "hunter 2", "a#b", "a\\b", "ü"] {
         let error = url(&queue("http://a.test", Some(sas)), &message).unwrap_err();

@@ -108,7 +108,7 @@ impl Jobs {
 }
 
 /// A server that gives the answers in turn, the last one for ever, and tells of every request.
-pub async fn telling(answers: &[&str]) -> (Server, UnboundedReceiver<String>) {
+pub async fn recording_server(answers: &[&str]) -> (Server, UnboundedReceiver<String>) {
     let (tx, rx) = unbounded_channel();
     let answers: Arc<Mutex<Vec<String>>> =
         Arc::new(Mutex::new(answers.iter().rev().map(|answer| (*answer).to_owned()).collect()));
@@ -142,7 +142,7 @@ pub fn http_action(uri: &str) -> Value {
 }
 
 /// The text of an outcome, and its status.
-pub fn told(outcome: &Outcome) -> (Option<u16>, String) {
+pub fn status_and_text(outcome: &Outcome) -> (Option<u16>, String) {
     match outcome {
         Outcome::Done { status, output } => {
             let output: Value = serde_json::from_slice(output).unwrap();

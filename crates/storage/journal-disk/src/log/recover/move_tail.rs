@@ -34,9 +34,9 @@ impl Opening<'_> {
         number: u32,
     ) -> Result<Moved, OpenError> {
         let data_start = SegmentHeader::data_start(self.slots);
-        let mut standings = scan.marks.clone();
+        let mut marks = scan.marks.clone();
         for frame in scan.unconfirmed.iter().rev() {
-            standings[usize::from(frame.header.slot)] = frame.standing_before;
+            marks[usize::from(frame.header.slot)] = frame.mark_before;
         }
         let end = match scan.unconfirmed.front() {
             Some(first) => SegmentEnd {
@@ -58,8 +58,8 @@ impl Opening<'_> {
         if !frames.is_empty() {
             self.write_synced(&spare, &frames, data_start)?;
         }
-        let segment_began = standings.iter().map(|standing| standing.frame_number).collect();
-        self.write_header(&spare, previous, standings)?;
+        let segment_began = marks.iter().map(|mark| mark.frame_number).collect();
+        self.write_header(&spare, previous, marks)?;
         let position = data_start + frames.len() as u64;
         let active = Active { number, size: spare.size, file: spare.file, position };
         Ok(Moved { active, segment_began, chain, replaces_last })

@@ -152,7 +152,7 @@ pub fn check(log: &Log, acked: &Model, tried: &Model) -> Model {
         let through = snapshot.as_ref().map(|snapshot| snapshot.through.0);
         assert!((acked.snapshot..=tried.snapshot).contains(&through), "the newest snapshot");
         assert_eq!(snapshot, through.map(|through| snapshot_at(slot, through)));
-        let epoch = log.standings[usize::from(slot)].epoch;
+        let epoch = log.marks[usize::from(slot)].epoch;
         assert!((acked.epoch..=tried.epoch).contains(&epoch), "epochs never fall");
         found.push(Held { epoch, events, inbox, events_trimmed, inbox_trimmed, snapshot: through });
     }

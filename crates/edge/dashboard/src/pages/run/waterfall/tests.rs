@@ -73,7 +73,7 @@ fn retries_stand_apart_with_their_waits_between_them() {
 }
 
 #[test]
-fn an_undo_has_a_lane_of_its_own_and_what_befell_the_run_is_marked() {
+fn an_undo_has_a_lane_of_its_own_and_events_of_the_run_are_marked() {
     let timeline = vec![
         started(0, "a", "do", 1),
         ended(20, "a", "do", 1, "done"),

@@ -20,7 +20,7 @@ const KEPT_MAX: usize = 3;
 
 /// The snapshots of a region.
 #[derive(Default, Clone)]
-pub struct Shelves(BTreeMap<PartitionId, Kept>);
+pub struct StoredSnapshots(BTreeMap<PartitionId, Kept>);
 
 #[derive(Default, Clone)]
 struct Kept {
@@ -29,26 +29,26 @@ struct Kept {
 }
 
 /// The way of one instance to the snapshots.
-pub struct Shelf {
+pub struct SnapshotStore {
     pub sim: Arc<Sim>,
     pub life: u32,
     pub region: usize,
 }
 
-impl Shelf {
+impl SnapshotStore {
     async fn reach(&self, partition: PartitionId) {
         self.sim.gate(self.life).await;
-        let trip = self.sim.trip(self.life, &format!("shelf {partition}"));
+        let trip = self.sim.trip(self.life, &format!("snapshots {partition}"));
         tokio::time::sleep(Duration::from_millis(trip.there_ms)).await;
         self.sim.gate(self.life).await;
     }
 
     fn kept<T>(&self, partition: PartitionId, look: impl FnOnce(&mut Kept) -> T) -> T {
-        look(self.sim.world().regions[self.region].shelves.0.entry(partition).or_default())
+        look(self.sim.world().regions[self.region].snapshots.0.entry(partition).or_default())
     }
 }
 
-impl Snapshots for Shelf {
+impl Snapshots for SnapshotStore {
     async fn put(&self, partition: PartitionId, epoch: Epoch, snapshot: Snapshot) -> Result<(), AppendError> {
         self.reach(partition).await;
         self.kept(partition, |kept| {
