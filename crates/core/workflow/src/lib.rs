@@ -25,6 +25,7 @@ pub use describe::{Description, StepDescription};
 pub use inline::{InlineError, inline_files};
 pub use judge::ResponseVerdict;
 pub use message::{MessageAction, RenderedMessage};
+pub use parse::RESERVED_ROUTES;
 pub use render::{RenderError, RenderedAction, RenderedCall};
 pub use schema::SchemaProblem;
 pub use source::Source;

@@ -46,8 +46,9 @@ const FIELDS: [&str; 14] = [
     "feed",
 ];
 
-/// Paths that Sortie itself answers.
-const RESERVED_ROUTES: [&str; 8] =
+/// The first parts of the paths that Sortie itself answers, which no workflow and no queue can have. A test of `rest` holds
+/// its table of routes against them.
+pub const RESERVED_ROUTES: [&str; 8] =
     ["/v1", "/subscriptions", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/ui"];
 
 const DEADLINE: Span = Span::from_secs(24 * 3600);

@@ -22,7 +22,6 @@ use view::{Ids, View};
 use crate::auth::access::Access;
 use crate::auth::peer::PeerSecret;
 use crate::azure::Azure;
-use crate::bus::Bus;
 use crate::forward::peer_client::PeerClient;
 use crate::ingest_routes::Submissions;
 use crate::jobs::Jobs;
@@ -32,9 +31,10 @@ use crate::queues::Queues;
 use crate::readiness::End;
 use crate::region::RegionControl;
 use crate::runs::Runs;
+use crate::servicebus::ServiceBus;
 use crate::services::Services;
 
-pub(crate) use auth::Auth;
+pub(crate) use auth::{Auth, PEER_NAME};
 pub(crate) use cluster::Cluster;
 pub(crate) use workflows::Workflows;
 
@@ -93,7 +93,7 @@ pub struct Handles {
     pub(crate) overview: Overview,
     pub(crate) bulks: Bulks,
     pub(crate) azure: Azure,
-    pub(crate) bus: Bus,
+    pub(crate) servicebus: ServiceBus,
     pub(crate) instance: Instance,
     pub(crate) region: Option<Arc<dyn RegionControl>>,
     pub(crate) pages: Option<Arc<dyn Pages>>,
@@ -141,14 +141,13 @@ impl Api {
         };
         let submissions = Submissions {
             ingest,
-            auth: auth.clone(),
             workflows: workflows.clone(),
             runs: runs.clone(),
             cluster: cluster.clone(),
         };
         let bulks = Bulks::new(control, clock, &mut metrics);
-        let azure = Azure { auth: auth.clone(), jobs: jobs.clone(), cluster: cluster.clone() };
-        let bus = Bus { auth: auth.clone(), queues: queues.clone() };
+        let azure = Azure { jobs: jobs.clone(), cluster: cluster.clone() };
+        let servicebus = ServiceBus { queues: queues.clone() };
         let instance = Instance {
             journal: parts.journal,
             metrics,
@@ -168,7 +167,7 @@ impl Api {
             overview,
             bulks,
             azure,
-            bus,
+            servicebus,
             instance,
             region,
             pages: parts.pages,

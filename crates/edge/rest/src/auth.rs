@@ -3,3 +3,5 @@
 pub mod access;
 pub(crate) mod peer;
 mod route;
+
+pub(crate) use route::{Authorized, queue_path};

@@ -3,7 +3,7 @@
 mod answer;
 mod body;
 mod classic;
-mod place;
+mod path;
 mod provider;
 mod query;
 
@@ -16,19 +16,17 @@ use schedule::{Dialect, FrontEnd, ResourcePage};
 use serde_json::Value;
 use types::Span;
 
-use crate::api::{Auth, Cluster};
-use crate::auth::access::Permission;
+use crate::api::Cluster;
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::etag::{self, with_etag};
-use crate::jobs::{Jobs, JobsError, Wanted, Writing};
+use crate::jobs::{CollectionPath, Jobs, JobsError, Wanted, Writing};
 use crate::limits::JOB_BYTES_MAX;
 use answer::{AzureError, empty, json};
 use query::Query;
 
-pub(crate) use body::{record, scope};
 pub(crate) use classic::ClassicPath;
-pub(crate) use place::{AzurePath, CollectionPath};
+pub(crate) use path::AzurePath;
 
 /// How long after its creation a job without a start of its own began: clients that read a job back, or change it
 /// at once, count on it.
@@ -36,8 +34,8 @@ pub(crate) const AT_ONCE: Span = Span::from_secs(20);
 
 type AzureAnswer = Result<Response<Body>, AzureError>;
 
-/// What a request asks for, besides its place and its body.
-struct Ask {
+/// A request, besides its path and its body.
+struct AzureRequest {
     parts: Parts,
     query: Query,
     dialect: Dialect,
@@ -46,7 +44,6 @@ struct Ask {
 /// The API of Azure Scheduler. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Azure {
-    pub auth: Auth,
     pub jobs: Jobs,
     pub cluster: Cluster,
 }
@@ -58,50 +55,44 @@ impl Azure {
 
     async fn try_answer(&self, place: AzurePath, request: Request<Payload>) -> AzureAnswer {
         let (parts, body) = request.into_parts();
-        let needs = match (&parts.method, &place) {
-            (&Method::GET, _) => Permission::Read,
-            (_, AzurePath::Run(..)) => Permission::Operate,
-            _ => Permission::Edit,
-        };
-        self.auth.allow(&parts.headers, needs)?;
         let query = Query::read(&parts.uri)?;
         if !matches!(place, AzurePath::Provider { .. }) {
             query.check_version()?;
         }
-        let ask = Ask { dialect: dialect(&parts), query, parts };
+        let request = AzureRequest { dialect: dialect(&parts), query, parts };
         match place {
-            AzurePath::Provider { subscription } if ask.parts.method == Method::GET => {
+            AzurePath::Provider { subscription } if request.parts.method == Method::GET => {
                 Ok(json(StatusCode::OK, &provider::describe(&subscription)))
             }
-            AzurePath::Collections { subscription, group } if ask.parts.method == Method::GET => {
-                self.collections(&subscription, group.as_deref(), &ask)
+            AzurePath::Collections { subscription, group } if request.parts.method == Method::GET => {
+                self.collections(&subscription, group.as_deref(), &request)
             }
-            AzurePath::Collection(at) => self.collection(&at, body, &ask).await,
-            AzurePath::Enable(at) if ask.parts.method == Method::POST => self.switch(&at, true).await,
-            AzurePath::Disable(at) if ask.parts.method == Method::POST => self.switch(&at, false).await,
-            AzurePath::Jobs(at) if ask.parts.method == Method::GET => self.jobs(&at, &ask).await,
-            AzurePath::Job(at, job) => self.job(&at, &job, body, &ask).await,
-            AzurePath::Run(at, job) if ask.parts.method == Method::POST => {
+            AzurePath::Collection(at) => self.collection(&at, body, &request).await,
+            AzurePath::Enable(at) if request.parts.method == Method::POST => self.switch(&at, true).await,
+            AzurePath::Disable(at) if request.parts.method == Method::POST => self.switch(&at, false).await,
+            AzurePath::Jobs(at) if request.parts.method == Method::GET => self.jobs(&at, &request).await,
+            AzurePath::Job(at, job) => self.job(&at, &job, body, &request).await,
+            AzurePath::Run(at, job) if request.parts.method == Method::POST => {
                 self.jobs.run_job(&at, &job).await.map_err(|error| AzureError::at(&at, &job, error))?;
                 Ok(empty(StatusCode::OK))
             }
-            AzurePath::History(at, job) if ask.parts.method == Method::GET => {
-                self.history(&at, &job, &ask).await
+            AzurePath::History(at, job) if request.parts.method == Method::GET => {
+                self.history(&at, &job, &request).await
             }
-            AzurePath::Preview(at, job) if ask.parts.method == Method::GET => {
-                let count = ask.query.count.unwrap_or(10);
+            AzurePath::Preview(at, job) if request.parts.method == Method::GET => {
+                let count = request.query.count.unwrap_or(10);
                 let preview = self.jobs.preview_job(&at, &job, count).await;
                 Ok(json(StatusCode::OK, &preview.map_err(|error| AzureError::at(&at, &job, error))?))
             }
             AzurePath::Unknown => {
-                let text = format!("nothing is at {}", ask.parts.uri.path());
+                let text = format!("nothing is at {}", request.parts.uri.path());
                 Err(AzureError::new(StatusCode::NOT_FOUND, "NotFound", text))
             }
-            _ => Err(ApiError::Method { method: ask.parts.method, allow: "" }.into()),
+            _ => Err(ApiError::Method { method: request.parts.method, allow: "" }.into()),
         }
     }
 
-    fn collections(&self, subscription: &str, group: Option<&str>, ask: &Ask) -> AzureAnswer {
+    fn collections(&self, subscription: &str, group: Option<&str>, request: &AzureRequest) -> AzureAnswer {
         let prefix = match group {
             Some(group) => format!("{subscription}/{group}/").to_lowercase(),
             None => format!("{subscription}/").to_lowercase(),
@@ -116,30 +107,30 @@ impl Azure {
             let shown = all.map(body::collection).collect::<Result<Vec<_>, _>>();
             shown.map_err(|error| AzureError::at(&no_place(), "", error))
         };
-        if self.cluster.is_part(&ask.parts.headers) {
+        if self.cluster.is_part(&request.parts.headers) {
             let value = shown(&mut all.iter())?;
             return Ok(json(StatusCode::OK, &ResourcePage { value, next_link: None }));
         }
-        let rows = ask.query.rows();
-        let more = all.len() > ask.query.skip.saturating_add(rows);
-        let value = shown(&mut all.iter().skip(ask.query.skip).take(rows))?;
-        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(more) }))
+        let rows = request.query.rows();
+        let more = all.len() > request.query.skip.saturating_add(rows);
+        let value = shown(&mut all.iter().skip(request.query.skip).take(rows))?;
+        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: request.next_link(more) }))
     }
 
-    async fn collection(&self, at: &CollectionPath, body: Payload, ask: &Ask) -> AzureAnswer {
+    async fn collection(&self, at: &CollectionPath, body: Payload, request: &AzureRequest) -> AzureAnswer {
         let wrong = |error| AzureError::at(at, "", error);
-        let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
-        let (collection, status) = match ask.parts.method {
+        let expect = etag::expect(&request.parts.method, &request.parts.headers)?;
+        let (collection, status) = match request.parts.method {
             Method::GET => (self.jobs.collection(at).map_err(wrong)?, StatusCode::OK),
             Method::PUT => {
-                let asked = read(body, ask).await?;
+                let asked = read(body, request).await?;
                 body::check_collection_name(at, &asked).map_err(wrong)?;
                 let written = self.jobs.put_collection(at, &asked, FrontEnd::Azure, expect).await;
                 let (collection, created) = written.map_err(wrong)?;
                 (collection, if created { StatusCode::CREATED } else { StatusCode::OK })
             }
             Method::PATCH => {
-                let asked = read(body, ask).await?;
+                let asked = read(body, request).await?;
                 body::check_collection_name(at, &asked).map_err(wrong)?;
                 (self.jobs.patch_collection(at, &asked, expect).await.map_err(wrong)?, StatusCode::OK)
             }
@@ -147,7 +138,7 @@ impl Azure {
                 self.jobs.delete_collection(at, expect).await.map_err(wrong)?;
                 return Ok(empty(StatusCode::OK));
             }
-            _ => return Err(ApiError::Method { method: ask.parts.method.clone(), allow: "" }.into()),
+            _ => return Err(ApiError::Method { method: request.parts.method.clone(), allow: "" }.into()),
         };
         let shown = body::collection(&collection).map_err(wrong)?;
         Ok(with_etag(json(status, &shown), collection.version))
@@ -158,36 +149,44 @@ impl Azure {
         Ok(empty(StatusCode::OK))
     }
 
-    async fn jobs(&self, at: &CollectionPath, ask: &Ask) -> AzureAnswer {
+    async fn jobs(&self, at: &CollectionPath, request: &AzureRequest) -> AzureAnswer {
         let wrong = |error| AzureError::at(at, "", error);
-        let filter = ask.query.filter.as_deref().map(schedule::parse_job_filter).transpose();
+        let filter = request.query.filter.as_deref().map(schedule::parse_job_filter).transpose();
         let state = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
-        let listed =
-            self.jobs.list_jobs(at, &Wanted { state, name: None }, ask.query.skip, ask.query.rows()).await;
+        let listed = self
+            .jobs
+            .list_jobs(at, &Wanted { state, name: None }, request.query.skip, request.query.rows())
+            .await;
         let (collection, page) = listed.map_err(wrong)?;
-        let jobs = page.jobs.iter().map(|shown| body::job(&collection, shown, ask.dialect));
+        let jobs = page.jobs.iter().map(|shown| body::job(&collection, shown, request.dialect));
         let value = jobs.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(page.more) }))
+        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: request.next_link(page.more) }))
     }
 
-    async fn job(&self, at: &CollectionPath, name: &str, body: Payload, ask: &Ask) -> AzureAnswer {
+    async fn job(
+        &self,
+        at: &CollectionPath,
+        name: &str,
+        body: Payload,
+        request: &AzureRequest,
+    ) -> AzureAnswer {
         let wrong = |error| AzureError::at(at, name, error);
-        let expect = etag::expect(&ask.parts.method, &ask.parts.headers)?;
+        let expect = etag::expect(&request.parts.method, &request.parts.headers)?;
         let writing = Writing { expect, delay: AT_ONCE };
-        let (collection, shown, status) = match ask.parts.method {
+        let (collection, shown, status) = match request.parts.method {
             Method::GET => {
                 let (collection, shown) = self.jobs.show_job(at, name).await.map_err(wrong)?;
                 (collection, shown, StatusCode::OK)
             }
             Method::PUT => {
-                let asked = read(body, ask).await?;
+                let asked = read(body, request).await?;
                 body::check_job_name(at, name, &asked).map_err(wrong)?;
                 let written = self.jobs.put_job(at, name, &asked, writing).await;
                 let (collection, shown, created) = written.map_err(wrong)?;
                 (collection, shown, if created { StatusCode::CREATED } else { StatusCode::OK })
             }
             Method::PATCH => {
-                let asked = read(body, ask).await?;
+                let asked = read(body, request).await?;
                 body::check_job_name(at, name, &asked).map_err(wrong)?;
                 let written = self.jobs.patch_job(at, name, &asked, writing).await;
                 let (collection, shown) = written.map_err(wrong)?;
@@ -197,24 +196,30 @@ impl Azure {
                 self.jobs.delete_job(at, name, expect).await.map_err(wrong)?;
                 return Ok(empty(StatusCode::OK));
             }
-            _ => return Err(ApiError::Method { method: ask.parts.method.clone(), allow: "" }.into()),
+            _ => return Err(ApiError::Method { method: request.parts.method.clone(), allow: "" }.into()),
         };
         let version = shown.job.definition.version;
-        let shown = body::job(&collection, &shown, ask.dialect).map_err(wrong)?;
+        let shown = body::job(&collection, &shown, request.dialect).map_err(wrong)?;
         Ok(with_etag(json(status, &shown), version))
     }
 
-    async fn history(&self, at: &CollectionPath, name: &str, ask: &Ask) -> AzureAnswer {
+    async fn history(&self, at: &CollectionPath, name: &str, request: &AzureRequest) -> AzureAnswer {
         let wrong = |error| AzureError::at(at, name, error);
-        let filter = ask.query.filter.as_deref().map(schedule::parse_history_filter).transpose();
+        let filter = request.query.filter.as_deref().map(schedule::parse_history_filter).transpose();
         let status = filter.map_err(|error| AzureError::bad_request(error.to_string()))?;
         let collection = self.jobs.collection(at).map_err(wrong)?;
         let job = self.jobs.job(&collection, name).map_err(wrong)?;
-        let page = self.jobs.history(&collection, &job, status, ask.query.skip, ask.query.rows()).await;
+        let page =
+            self.jobs.history(&collection, &job, status, request.query.skip, request.query.rows()).await;
         let page = page.map_err(wrong)?;
         let value = page.attempts.iter().map(|attempt| body::history(&collection, &job, attempt)).collect();
-        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: ask.next_link(page.more) }))
+        Ok(json(StatusCode::OK, &ResourcePage { value, next_link: request.next_link(page.more) }))
     }
+}
+
+/// A problem as clients of Azure read it.
+pub(crate) fn refuse(error: ApiError) -> Response<Body> {
+    AzureError::from(error).into_response()
 }
 
 /// Where all collections of a subscription are listed.
@@ -238,7 +243,7 @@ pub(crate) fn page(uri: &Uri, headers: &HeaderMap, all: Vec<Value>) -> Response<
     json(StatusCode::OK, &ResourcePage { value, next_link })
 }
 
-impl Ask {
+impl AzureRequest {
     fn next_link(&self, more: bool) -> Option<String> {
         more.then(|| self.query.next_link(&self.parts.uri, &self.parts.headers))
     }
@@ -257,10 +262,10 @@ fn is_python_sdk(agent: &str) -> bool {
     agent.contains("azsdk-python") || agent.contains("azure-sdk-for-python")
 }
 
-async fn read(body: Payload, ask: &Ask) -> Result<Value, AzureError> {
-    let mut request = Request::new(body);
-    *request.headers_mut() = ask.parts.headers.clone();
-    let bytes = crate::body::read(request, JOB_BYTES_MAX).await?;
+async fn read(body: Payload, request: &AzureRequest) -> Result<Value, AzureError> {
+    let mut whole = Request::new(body);
+    *whole.headers_mut() = request.parts.headers.clone();
+    let bytes = crate::body::read(whole, JOB_BYTES_MAX).await?;
     serde_json::from_slice(&bytes)
         .map_err(|error| AzureError::bad_request(format!("the body is not JSON: {error}")))
 }

@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use ingest::{Admitted, DurableRequest, IncomingRequest, Ingest, Sender};
 use types::{RunId, RunStatus};
 
-use crate::api::{Auth, Cluster, Workflows};
+use crate::api::{Cluster, Workflows};
 use crate::auth::access::Permission;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
@@ -203,7 +203,6 @@ impl IngestRoute<'_> {
 #[derive(Clone)]
 pub(crate) struct Submissions {
     pub ingest: Arc<Ingest>,
-    pub auth: Auth,
     pub workflows: Workflows,
     pub runs: Runs,
     pub cluster: Cluster,

@@ -4,6 +4,7 @@ mod collections;
 mod error;
 mod history;
 mod import;
+mod path;
 mod preview;
 mod secrets;
 
@@ -20,13 +21,13 @@ use vault::Vault;
 use view::View;
 
 use crate::api::Cluster;
-use crate::azure::CollectionPath;
 use crate::error::ApiError;
 
-pub(crate) use collections::stored_collection;
+pub(crate) use collections::{scope, stored_collection};
 pub(crate) use error::JobsError;
-pub(crate) use history::Attempt;
+pub(crate) use history::{Attempt, record};
 pub(crate) use import::Manner;
+pub(crate) use path::CollectionPath;
 
 /// A job with what its running occurrences add to its counters.
 pub(crate) struct Shown {

@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use ingest::limits::BODY_BYTES_MAX;
 use types::RunId;
 
-use crate::auth::access::Permission;
+use crate::auth::Authorized;
 use crate::body::Payload;
 use crate::error::ApiError;
 use crate::ingest_routes::{
@@ -44,19 +44,18 @@ impl Submissions {
         &self,
         entry: &CatalogEntry,
         id: Option<&str>,
+        caller: &Authorized<'_>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
         match (request.method().clone(), id) {
             (Method::POST, None) => self.submit_own(entry, None, request).await,
             (Method::PUT, Some(id)) => self.submit_own(entry, Some(run_id(id)?), request).await,
             (Method::GET, Some(id)) => {
-                self.auth.allow(request.headers(), Permission::Read)?;
                 let body = self.runs.show(&run_id(id)?).await?;
                 Ok(json(StatusCode::OK, body))
             }
             (Method::DELETE, Some(id)) => {
-                let by = self.auth.allow(request.headers(), Permission::Ingest)?;
-                self.runs.cancel(&run_id(id)?, by).await?;
+                self.runs.cancel(&run_id(id)?, &caller.name).await?;
                 Ok(empty(StatusCode::NO_CONTENT))
             }
             (Method::PATCH, Some(id)) => self.change(entry, run_id(id)?, request).await,
@@ -71,7 +70,6 @@ impl Submissions {
         path_id: Option<RunId>,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
-        self.auth.allow(request.headers(), Permission::Ingest)?;
         self.check_version(entry, request.headers())?;
         let (durable, sent) = match self.accept(entry, path_id, request).await? {
             Acceptance::Local(durable, sent) => (durable, sent),
@@ -92,7 +90,6 @@ impl Submissions {
         id: RunId,
         request: Request<Payload>,
     ) -> Result<Response<Body>, ApiError> {
-        self.auth.allow(request.headers(), Permission::Ingest)?;
         let Some(change) = entry.definition.accept().change() else {
             return Err(ApiError::Method { method: Method::PATCH, allow: methods(entry) });
         };

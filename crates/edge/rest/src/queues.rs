@@ -1,6 +1,8 @@
 //! What can be asked about queues, topics and subscriptions by those who look after them.
 
 pub(crate) mod document;
+mod name;
+pub(crate) mod properties;
 mod show;
 
 use std::sync::Arc;
@@ -16,8 +18,9 @@ use types::QueueName;
 
 use self::document::{bad, fields, number, short};
 use crate::api::Cluster;
-use crate::bus::free_name;
 use crate::error::ApiError;
+
+pub(crate) use name::{is_reserved, new_queue_name, queue_ref};
 
 /// Which part of a list is wanted.
 pub(crate) struct Part {
@@ -129,9 +132,10 @@ impl Queues {
         expect: Expect,
     ) -> Result<(QueueView, bool), ApiError> {
         let command = match &at.subscription {
-            None => {
-                QueueCommand::PutQueue { name: free_name(at.name.as_str())?, spec: document::queue(body)? }
-            }
+            None => QueueCommand::PutQueue {
+                name: new_queue_name(at.name.as_str())?,
+                spec: document::queue(body)?,
+            },
             Some(name) => {
                 let (spec, filter) = document::subscription(body)?;
                 QueueCommand::PutSubscription { topic: at.name.clone(), name: name.clone(), spec, filter }
@@ -150,7 +154,7 @@ impl Queues {
         expect: Expect,
     ) -> Result<(TopicView, bool), ApiError> {
         let spec = document::topic(body)?;
-        let command = QueueCommand::PutTopic { name: free_name(name.as_str())?, spec };
+        let command = QueueCommand::PutTopic { name: new_queue_name(name.as_str())?, spec };
         let _changing = self.changing.lock().await;
         check(expect, self.show_topic(name).await.map(|topic| topic.version))?;
         let created = self.put(command, name).await?;

@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use types::PartitionId;
 
 use crate::api::Api;
+use crate::auth::Authorized;
 use crate::body::{self, Payload};
-use crate::bus;
 use crate::error::ApiError;
 use crate::forward::buffered_request::{BufferedRequest, is_not_held};
 use crate::forward::partition_set::{HOLDS, PartitionSet};
@@ -25,7 +25,8 @@ use crate::ingest_routes;
 use crate::limits::{PASSED_BYTES_MAX, SIGN_IN_BYTES_MAX};
 use crate::pages::{self, Ask, Pages};
 use crate::region;
-use crate::routes::{Caller, PathParams};
+use crate::routes::Caller;
+use crate::servicebus::{self, ServiceBusPath};
 
 pub(crate) use endpoint::Endpoint;
 
@@ -113,39 +114,41 @@ impl Router {
         Endpoint::find(method, path, &self.api.workflows.catalog()).scope(method, self.api.cluster.partitions)
     }
 
+    /// The caller of an endpoint, if it may call it: the one place where access is checked, before any byte of a body is
+    /// read.
+    fn authorize(
+        &self,
+        endpoint: &Endpoint<'_>,
+        request: &Request<Payload>,
+    ) -> Result<Authorized<'_>, ApiError> {
+        let access = endpoint.access(request.method());
+        self.api.auth.authorize(access, || endpoint.queue_path(), request.uri(), request.headers())
+    }
+
     async fn dispatch(&self, endpoint: Endpoint<'_>, request: Request<Payload>) -> Response<Body> {
         let api = &self.api;
+        let caller = match self.authorize(&endpoint, &request) {
+            Ok(caller) => caller,
+            Err(error) => return endpoint.refuse(error),
+        };
         let answered = match endpoint {
-            Endpoint::Ingest(route) => {
-                match api.auth.authorize(
-                    route.route(),
-                    &PathParams::default(),
-                    request.uri(),
-                    request.headers(),
-                ) {
-                    Ok(_) => api.submissions.answer(route, request).await,
-                    Err(error) => Err(error),
-                }
-            }
-            Endpoint::Route { route, handler, params } => {
-                match api.auth.authorize(route, &params, request.uri(), request.headers()) {
-                    Ok(caller) => {
-                        let caller = Caller(caller.into_owned());
-                        let mut request = request.map(Body::new);
-                        request.extensions_mut().insert(params);
-                        request.extensions_mut().insert(caller);
-                        Ok(handler(request, self.clone()).await)
-                    }
-                    Err(error) => Err(error),
-                }
+            Endpoint::Ingest(route) => api.submissions.answer(route, request).await,
+            Endpoint::Route { handler, params, .. } => {
+                let caller = Caller(caller.name.into_owned());
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(params);
+                request.extensions_mut().insert(caller);
+                Ok(handler(request, self.clone()).await)
             }
             Endpoint::WrongMethod { allow } => {
                 Err(ApiError::Method { method: request.into_parts().0.method, allow })
             }
-            Endpoint::Azure(place) => Ok(api.azure.answer(place, request).await),
-            Endpoint::Classic(place) => Ok(api.azure.answer_classic(place, request).await),
-            Endpoint::OwnRoute(entry, id) => api.submissions.own_route(&entry, id, request).await,
-            Endpoint::ServiceBus(Ok(place)) => api.bus.answer(place, request, self.stopping.clone()).await,
+            Endpoint::Azure(path) => Ok(api.azure.answer(path, request).await),
+            Endpoint::Classic(path) => Ok(api.azure.answer_classic(path, request).await),
+            Endpoint::OwnRoute(entry, id) => api.submissions.own_route(&entry, id, &caller, request).await,
+            Endpoint::ServiceBus(Ok(path)) => {
+                api.servicebus.answer(path, &caller, request, self.stopping.clone()).await
+            }
             Endpoint::ServiceBus(Err(error)) => Err(error),
             Endpoint::Nothing => {
                 let path = request.uri().path();
@@ -171,12 +174,8 @@ impl Router {
             return Ok(self.dispatch(endpoint, request).await);
         }
         // Of a caller who may not, nothing is kept in memory or forwarded.
-        match &endpoint {
-            Endpoint::Route { route, params, .. } => {
-                api.auth.authorize(route, params, request.uri(), request.headers())?;
-            }
-            _ if api.auth.recognises(request.headers()) => {}
-            _ => return Ok(self.dispatch(endpoint, request).await),
+        if let Err(error) = self.authorize(&endpoint, &request) {
+            return Ok(endpoint.refuse(error));
         }
         match scope {
             ResolvedScope::Here | ResolvedScope::Ingest => unreachable!("answered above"),
@@ -230,13 +229,14 @@ impl Router {
                 }
             }
             let mut stopping = self.stopping.clone();
+            let is_receive = servicebus::is_receive(&buffered.method, buffered.uri.path());
             let forwarded = tokio::select! {
                 // The reply first, as everywhere.
                 biased;
                 forwarded = self.api.cluster.forward(&mut buffered, partition) => forwarded?,
                 // A client that waits for a message of another instance gets the same reply as one that waits here: none came.
-                _ = stopping.wait_for(|stopping| *stopping), if bus::is_receive(&buffered) => {
-                    Some(bus::nothing_received())
+                _ = stopping.wait_for(|stopping| *stopping), if is_receive => {
+                    Some(servicebus::nothing_received())
                 }
             };
             if let Some(response) = forwarded {
@@ -247,10 +247,10 @@ impl Router {
 
     /// A receive says how long it waits, and must not be sent twice.
     fn set_patience(&self, buffered: &mut BufferedRequest) {
-        let Some(Ok(_)) = bus::BusPath::of(buffered.uri.path()) else { return };
+        let Some(Ok(_)) = ServiceBusPath::of(buffered.uri.path()) else { return };
         buffered.repeatable = false;
-        if bus::is_receive(buffered) {
-            buffered.patience += bus::patience(&buffered.uri);
+        if servicebus::is_receive(&buffered.method, buffered.uri.path()) {
+            buffered.patience += servicebus::patience(&buffered.uri);
         }
     }
 }

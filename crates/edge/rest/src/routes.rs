@@ -1,5 +1,6 @@
 //! The routes of the REST API: one table, and the handlers beside their entries.
 
+mod adapters;
 mod bulk;
 mod call;
 mod cluster;
@@ -19,7 +20,9 @@ mod workflows;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+pub(crate) use adapters::{azure_access, classic_access, own_route_access};
 pub(crate) use collections::{path_of as collection_path, short_name_of as short_collection_name};
+pub(crate) use messages::access as service_bus_access;
 pub(crate) use params::{Caller, PathParams};
 pub(crate) use queues::name_limit;
 pub(crate) use runs::run_query;

@@ -5,37 +5,53 @@ use std::borrow::Cow;
 use http::{HeaderMap, Uri};
 
 use super::access::Permission;
-use crate::api::Auth;
+use crate::api::{Auth, PEER_NAME};
 use crate::error::ApiError;
-use crate::routes::{PathParams, Route, RouteAccess};
+use crate::routes::{PathParams, RouteAccess};
+
+/// A caller who may call what it calls.
+#[derive(Debug)]
+pub(crate) struct Authorized<'a> {
+    /// Its name, for timelines.
+    pub name: Cow<'a, str>,
+    /// Whether it is another instance, on its own behalf.
+    pub is_peer: bool,
+}
 
 impl Auth {
-    /// The name of who calls a route, if they may.
+    /// The caller, if the access that a route declares allows the request. `resource` is the path of the queue or topic
+    /// that it is about.
     pub(crate) fn authorize(
         &self,
-        route: &Route,
-        params: &PathParams,
+        access: RouteAccess,
+        resource: impl FnOnce() -> String,
         uri: &Uri,
         headers: &HeaderMap,
-    ) -> Result<Cow<'_, str>, ApiError> {
-        match route.access {
-            RouteAccess::Open => Ok(Cow::Borrowed("")),
-            RouteAccess::Token(permission) => self.allow(headers, permission).map(Cow::Borrowed),
-            RouteAccess::Queue(permission) => {
-                self.allow_queue(headers, permission, &queue_path(params)).map(Cow::Borrowed)
+    ) -> Result<Authorized<'_>, ApiError> {
+        let permission = match access {
+            RouteAccess::Open => return Ok(Authorized { name: Cow::Borrowed(""), is_peer: false }),
+            RouteAccess::Operator => {
+                let name = Cow::Owned(self.allow_operator(headers)?);
+                return Ok(Authorized { name, is_peer: false });
             }
-            RouteAccess::Operator => self.allow_operator(headers).map(Cow::Owned),
-            RouteAccess::EditUnlessDryRun => {
-                let permission = if is_dry_run(uri) { Permission::Read } else { Permission::Edit };
-                self.allow(headers, permission).map(Cow::Borrowed)
-            }
+            RouteAccess::Token(permission) | RouteAccess::Queue(permission) => permission,
+            RouteAccess::EditUnlessDryRun if is_dry_run(uri) => Permission::Read,
+            RouteAccess::EditUnlessDryRun => Permission::Edit,
+        };
+        if self.is_peer(headers, permission) {
+            return Ok(Authorized { name: Cow::Borrowed(PEER_NAME), is_peer: true });
         }
+        let name = match access {
+            RouteAccess::Queue(_) => self.allow_queue(headers, permission, &resource())?,
+            _ => self.allow(headers, permission)?,
+        };
+        Ok(Authorized { name: Cow::Borrowed(name), is_peer: false })
     }
 }
 
 /// What a signature must be for: the queue, topic or subscription of a path, or `/` for all of them. A name that is not
 /// valid is refused by the handler.
-fn queue_path(params: &PathParams) -> String {
+pub(crate) fn queue_path(params: &PathParams) -> String {
     let name = params.get("queue").or_else(|| params.get("topic")).unwrap_or_default().to_ascii_lowercase();
     match params.get("subscription") {
         Some(subscription) => format!("/{name}/subscriptions/{}", subscription.to_ascii_lowercase()),
@@ -50,16 +66,16 @@ fn is_dry_run(uri: &Uri) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus;
+    use crate::servicebus::ServiceBusPath;
 
     #[test]
-    fn a_signature_is_for_the_path_that_the_bus_gives_a_queue() {
+    fn a_signature_is_for_the_path_that_service_bus_gives_a_queue() {
+        let resource = |path: &str| ServiceBusPath::of(path).unwrap().unwrap().resource();
         let params = |path, values: &[&str]| PathParams::new(path, values.iter().copied());
         let queue = params("/v1/queues/{queue}", &["Orders"]);
-        assert_eq!(queue_path(&queue), bus::resource(&bus::queue_ref("Orders", None).unwrap()));
+        assert_eq!(queue_path(&queue), resource("/Orders/messages"));
         let subscription = params("/v1/topics/{topic}/subscriptions/{subscription}", &["Orders", "Paid"]);
-        let at = bus::queue_ref("Orders", Some("Paid")).unwrap();
-        assert_eq!(queue_path(&subscription), bus::resource(&at));
+        assert_eq!(queue_path(&subscription), resource("/Orders/subscriptions/Paid/messages"));
         assert_eq!(queue_path(&params("/v1/queues", &[])), "/");
     }
 

@@ -7,10 +7,9 @@ use kernel::job::JobRejection;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::place::CollectionPath;
 use crate::auth::access::Denied;
 use crate::error::{ApiError, NOT_HELD};
-use crate::jobs::JobsError;
+use crate::jobs::{CollectionPath, JobsError};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-ms-correlation-request-id");

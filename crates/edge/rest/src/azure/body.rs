@@ -1,14 +1,12 @@
 //! Collections, jobs and history as Azure Scheduler showed them.
 
 use kernel::job::{Collection, Job};
-use schedule::{
-    ActionName, CollectionProperties, Dialect, HistoryRecord, HistoryStatus, HistoryView, JobView,
-};
-use schedule::{Resource, Scope, history_id, identity};
+use schedule::{CollectionProperties, Dialect, HistoryView, JobView, Resource, history_id, identity};
 use serde_json::Value;
 
-use super::CollectionPath;
-use crate::jobs::{Attempt, JobsError, Shown, status, stored, stored_collection};
+use crate::jobs::{
+    Attempt, CollectionPath, JobsError, Shown, record, scope, status, stored, stored_collection,
+};
 
 pub(super) fn collection(collection: &Collection) -> Result<Resource<CollectionProperties>, JobsError> {
     Ok(scope(collection).collection(&collection.name, &stored_collection(collection)?))
@@ -30,33 +28,13 @@ pub(super) fn history(collection: &Collection, job: &Job, attempt: &Attempt) -> 
     scope(collection).history(&collection.name, &job.definition.name, &id, view)
 }
 
-/// An attempt as the documents know it.
-pub(crate) fn record(attempt: &Attempt) -> HistoryRecord {
-    HistoryRecord {
-        start: attempt.started.into(),
-        end: Some(attempt.ended.into()),
-        expected: attempt.expected,
-        status: if attempt.completed { HistoryStatus::Completed } else { HistoryStatus::Failed },
-        message: attempt.message.clone(),
-        retry_count: attempt.retry,
-        repeat_count: attempt.occurrence,
-        action: if attempt.is_alternative { ActionName::Error } else { ActionName::Main },
-    }
-}
-
-pub(crate) fn scope(collection: &Collection) -> Scope<'_> {
-    Scope { subscription: &collection.subscription, resource_group: &collection.group }
-}
-
 /// A body that names another collection than its path is a mistake of the client.
 pub(super) fn check_collection_name(at: &CollectionPath, body: &Value) -> Result<(), JobsError> {
-    let scope = Scope { subscription: &at.subscription, resource_group: &at.group };
-    check(body, &scope.collection_id(&at.name), &[&at.name])
+    check(body, &at.scope().collection_id(&at.name), &[&at.name])
 }
 
 pub(super) fn check_job_name(at: &CollectionPath, job: &str, body: &Value) -> Result<(), JobsError> {
-    let scope = Scope { subscription: &at.subscription, resource_group: &at.group };
-    check(body, &scope.job_id(&at.name, job), &[&format!("{}/{job}", at.name), job])
+    check(body, &at.scope().job_id(&at.name, job), &[&format!("{}/{job}", at.name), job])
 }
 
 fn check(body: &Value, id: &str, names: &[&str]) -> Result<(), JobsError> {

@@ -3,8 +3,8 @@
 use engine::{jobs, queues};
 use types::{Key, PartitionId, RunId};
 
-use crate::azure::CollectionPath;
-use crate::bus;
+use crate::jobs::CollectionPath;
+use crate::queues::queue_ref;
 use crate::routes::{PathParams, collection_path};
 
 /// Who answers a route in a cluster, as the table of routes declares it.
@@ -81,7 +81,7 @@ impl RouteScope {
                 or_here(at.map(|at| ResolvedScope::of_collection(&at, partitions)))
             }
             RouteScope::Queue(name) => {
-                let at = params.get(name).and_then(|name| bus::queue_ref(name, None).ok());
+                let at = params.get(name).and_then(|name| queue_ref(name, None).ok());
                 or_here(at.map(|at| ResolvedScope::Partition(queues::partition_of(&at.name, partitions))))
             }
             RouteScope::Run(name) => or_here(params.get(name).and_then(ResolvedScope::of_run)),

@@ -2,11 +2,12 @@
 
 use engine::jobs::{JobAnswer, JobCommand};
 use kernel::job::{Collection, CollectionDraft, Expect, JobRejection};
-use schedule::{CollectionDocument, CollectionState, FrontEnd, Plan, Sku};
+use schedule::{CollectionDocument, CollectionState, FrontEnd, Plan, Scope, Sku};
 use serde_json::Value;
 
+use super::CollectionPath;
 use super::{Jobs, JobsError, RACES_MAX, check_name, new_uid};
-use crate::azure::{self, CollectionPath};
+use crate::azure;
 use crate::error::ApiError;
 
 impl Jobs {
@@ -141,4 +142,9 @@ fn taken(name: &str) -> JobsError {
 pub(crate) fn stored_collection(collection: &Collection) -> Result<CollectionDocument, JobsError> {
     let read = CollectionDocument::from_stored(&collection.document);
     read.map_err(|error| ApiError::View(format!("collection {}: {error}", collection.name)).into())
+}
+
+/// The subscription and resource group of a collection.
+pub(crate) fn scope(collection: &Collection) -> Scope<'_> {
+    Scope { subscription: &collection.subscription, resource_group: &collection.group }
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use engine::archive;
 use kernel::job::{Collection, Job, Occurrence};
 use kernel::{Fact, Run};
-use schedule::HistoryStatus;
+use schedule::{ActionName, HistoryRecord, HistoryStatus};
 use types::{Outcome, Ticks, Timestamp, Work};
 use view::RunQuery;
 
@@ -49,6 +49,20 @@ pub(crate) struct HistoryPage {
 
 /// Runs that are read at once.
 const RUNS_AT_ONCE: usize = 100;
+
+/// An attempt as the documents know it.
+pub(crate) fn record(attempt: &Attempt) -> HistoryRecord {
+    HistoryRecord {
+        start: attempt.started.into(),
+        end: Some(attempt.ended.into()),
+        expected: attempt.expected,
+        status: if attempt.completed { HistoryStatus::Completed } else { HistoryStatus::Failed },
+        message: attempt.message.clone(),
+        retry_count: attempt.retry,
+        repeat_count: attempt.occurrence,
+        action: if attempt.is_alternative { ActionName::Error } else { ActionName::Main },
+    }
+}
 
 impl Jobs {
     pub(crate) async fn history(

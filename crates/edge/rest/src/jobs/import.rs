@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use types::Span;
 
+use super::CollectionPath;
 use super::{Jobs, JobsError, check_name, new_uid, secrets, stored, stored_collection};
-use crate::azure::CollectionPath;
 
 /// What an import changes.
 #[derive(Debug, Serialize)]

@@ -5,8 +5,8 @@ use schedule::Date;
 use serde_json::{Value, json};
 use types::{Ticks, Timing};
 
+use super::CollectionPath;
 use super::{Jobs, JobsError};
-use crate::azure::CollectionPath;
 
 impl Jobs {
     /// The next firings of a job as it stands.

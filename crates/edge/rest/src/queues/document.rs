@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use types::{Filter, Property, QueueSpec, Span, TopicSpec};
 
-use crate::bus::properties;
+use super::properties;
 use crate::error::ApiError;
 use crate::limits::{LOCK_MAX, LOCK_MIN, MESSAGE_TEXT_BYTES_MAX};
 

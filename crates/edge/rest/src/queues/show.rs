@@ -7,7 +7,7 @@ use engine::queues::Peeked;
 use kernel::queue::{Entity, MessageState, Queue, QueueRef, QueueRejection, Queues, Topic};
 use types::{Filter, QueueName};
 
-use crate::bus::properties;
+use super::properties;
 
 /// A queue or subscription that was looked up.
 pub(super) fn queue(queues: &Queues, at: &QueueRef) -> Result<QueueView, QueueRejection> {

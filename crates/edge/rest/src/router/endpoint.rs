@@ -1,16 +1,19 @@
 //! What a method and a path lead to: a route of the table, a workflow's own route, or an adapter for another API.
 
+use axum::body::Body;
+use axum::response::IntoResponse;
 use engine::{Catalog, CatalogEntry, queues};
-use http::Method;
+use http::{Method, Response};
 use percent_encoding::percent_decode_str;
 
+use crate::auth::queue_path;
 use crate::azure;
-use crate::bus;
 use crate::error::ApiError;
 use crate::forward::scope::{Merge, ResolvedScope};
 use crate::ingest_routes::{self, IngestRoute};
 use crate::own_route;
-use crate::routes::{BoxedHandler, FoundRoute, OnStandby, PathParams, Route, RouteTable};
+use crate::routes::{self, BoxedHandler, FoundRoute, OnStandby, PathParams, Route, RouteAccess, RouteTable};
+use crate::servicebus::ServiceBusPath;
 
 /// What answers a request.
 pub(crate) enum Endpoint<'p> {
@@ -27,7 +30,7 @@ pub(crate) enum Endpoint<'p> {
     Azure(azure::AzurePath),
     Classic(azure::ClassicPath),
     OwnRoute(CatalogEntry, Option<&'p str>),
-    ServiceBus(Result<bus::BusPath, ApiError>),
+    ServiceBus(Result<ServiceBusPath, ApiError>),
     Nothing,
 }
 
@@ -54,7 +57,7 @@ impl<'p> Endpoint<'p> {
         if let Some((entry, id)) = own_route::find(catalog, path) {
             return Endpoint::OwnRoute(entry, id);
         }
-        bus::BusPath::of(path).map_or(Endpoint::Nothing, Endpoint::ServiceBus)
+        ServiceBusPath::of(path).map_or(Endpoint::Nothing, Endpoint::ServiceBus)
     }
 
     /// The route of the table, if it is one.
@@ -68,6 +71,49 @@ impl<'p> Endpoint<'p> {
             | Endpoint::OwnRoute(..)
             | Endpoint::ServiceBus(_)
             | Endpoint::Nothing => None,
+        }
+    }
+
+    /// Who may call it. What answers everybody alike, that nothing is there for example, is open.
+    pub(crate) fn access(&self, method: &Method) -> RouteAccess {
+        match self {
+            Endpoint::Ingest(route) => route.route().access,
+            Endpoint::Route { route, .. } => route.access,
+            Endpoint::Azure(path) => routes::azure_access(method, path),
+            Endpoint::Classic(_) => routes::classic_access(method),
+            Endpoint::OwnRoute(_, id) => routes::own_route_access(method, *id),
+            Endpoint::ServiceBus(Ok(path)) => routes::service_bus_access(path),
+            Endpoint::ServiceBus(Err(_)) | Endpoint::WrongMethod { .. } | Endpoint::Nothing => {
+                RouteAccess::Open
+            }
+        }
+    }
+
+    /// The path of the queue, topic or subscription that it is about: what a signature must be for.
+    pub(crate) fn queue_path(&self) -> String {
+        match self {
+            Endpoint::Route { params, .. } => queue_path(params),
+            Endpoint::ServiceBus(Ok(path)) => path.resource(),
+            Endpoint::Ingest(_)
+            | Endpoint::WrongMethod { .. }
+            | Endpoint::Azure(_)
+            | Endpoint::Classic(_)
+            | Endpoint::OwnRoute(..)
+            | Endpoint::ServiceBus(Err(_))
+            | Endpoint::Nothing => "/".to_owned(),
+        }
+    }
+
+    /// An error in the shape that its clients read.
+    pub(crate) fn refuse(&self, error: ApiError) -> Response<Body> {
+        match self {
+            Endpoint::Azure(_) | Endpoint::Classic(_) => azure::refuse(error),
+            Endpoint::Ingest(_)
+            | Endpoint::Route { .. }
+            | Endpoint::WrongMethod { .. }
+            | Endpoint::OwnRoute(..)
+            | Endpoint::ServiceBus(_)
+            | Endpoint::Nothing => error.into_response(),
         }
     }
 

@@ -15,12 +15,11 @@ use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use super::{Items, json as answer};
 use crate::api::Api;
 use crate::auth::access::Permission;
-use crate::azure::{CollectionPath, scope};
 use crate::body;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 use crate::forward::scope::{Merge, RouteScope};
-use crate::jobs::{JobsError, Manner, stored_collection};
+use crate::jobs::{CollectionPath, JobsError, Manner, scope, stored_collection};
 use crate::limits::{IMPORT_BYTES_MAX, JOB_BYTES_MAX};
 use crate::openapi::jobs::{
     CollectionDocument, CollectionDraft, CollectionExport, CollectionList, CollectionPatch, ImportChanges,

@@ -18,11 +18,10 @@ use super::params::{Named, PathParams};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
-use crate::azure::{CollectionPath, record, scope};
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 use crate::forward::scope::RouteScope;
-use crate::jobs::{JobsError, Shown, Wanted, Writing, status, stored};
+use crate::jobs::{CollectionPath, JobsError, Shown, Wanted, Writing, record, scope, status, stored};
 use crate::limits::{JOB_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::openapi::jobs::{
     Fired, JobDocument, JobDraft, JobHistory, JobPage, JobPatch, JobState, Preview, PreviewDraft,

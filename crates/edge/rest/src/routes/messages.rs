@@ -9,16 +9,28 @@ use crate::openapi::shared::{
     BROKER_PROPERTIES, LOCK, LOCK_TOKEN, LOCKED_UNTIL, MAX, QUEUE, SEQUENCE_NUMBER, SESSION, SUBSCRIPTION,
     TIMEOUT, TOPIC, UNREADABLE,
 };
+use crate::servicebus::{MessagePath, ServiceBusPath};
 use api_types::{ApiSchema, ReceivedMessage, SentMessage};
 use http::Method;
 use serde_json::json;
+
+const SEND: RouteAccess = RouteAccess::Queue(Permission::Ingest);
+const RECEIVE: RouteAccess = RouteAccess::Queue(Permission::Receive);
+
+/// Who may call a path of Service Bus, whose forms are more than the table documents.
+pub(crate) fn access(path: &ServiceBusPath) -> RouteAccess {
+    match path.message {
+        MessagePath::Messages => SEND,
+        MessagePath::Head | MessagePath::Lock(_) | MessagePath::DeadLetter(_) => RECEIVE,
+    }
+}
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::POST,
         path: "/{queue}/messages",
-        access: RouteAccess::Queue(Permission::Ingest),
+        access: SEND,
         scope: RouteScope::Queue("queue"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -52,7 +64,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::POST,
         path: "/{queue}/messages/head",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("queue"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -76,7 +88,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::DELETE,
         path: "/{queue}/messages/head",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("queue"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -100,7 +112,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::DELETE,
         path: "/{queue}/messages/{number}/{lock}",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("queue"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -122,7 +134,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::PUT,
         path: "/{queue}/messages/{number}/{lock}",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("queue"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -144,7 +156,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::POST,
         path: "/{queue}/messages/{number}/{lock}",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("queue"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -166,7 +178,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::POST,
         path: "/{queue}/messages/{number}/{lock}/deadletter",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("queue"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -194,7 +206,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::POST,
         path: "/{topic}/subscriptions/{subscription}/messages/head",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("topic"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -218,7 +230,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::DELETE,
         path: "/{topic}/subscriptions/{subscription}/messages/head",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("topic"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -242,7 +254,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::DELETE,
         path: "/{topic}/subscriptions/{subscription}/messages/{number}/{lock}",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("topic"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -264,7 +276,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::PUT,
         path: "/{topic}/subscriptions/{subscription}/messages/{number}/{lock}",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("topic"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -286,7 +298,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::POST,
         path: "/{topic}/subscriptions/{subscription}/messages/{number}/{lock}",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("topic"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,
@@ -308,7 +320,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: Method::POST,
         path: "/{topic}/subscriptions/{subscription}/messages/{number}/{lock}/deadletter",
-        access: RouteAccess::Queue(Permission::Receive),
+        access: RECEIVE,
         scope: RouteScope::Queue("topic"),
         standby: OnStandby::Refuse,
         handler: RouteHandler::ServiceBus,

@@ -16,7 +16,6 @@ use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::body;
-use crate::bus::queue_ref;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 use crate::forward::scope::{Merge, RouteScope};
@@ -27,7 +26,7 @@ use crate::openapi::shared::{
     AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
     NAME_LIMIT, NO_SUCH_QUEUE, NO_SUCH_TOPIC, OVER_64_KIB, QUEUE, STOPPED, SUB_QUEUE, WRONG_FIELD,
 };
-use crate::queues::{Look, Part, sub_queue};
+use crate::queues::{Look, Part, queue_ref, sub_queue};
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[

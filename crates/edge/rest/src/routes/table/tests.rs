@@ -4,9 +4,9 @@ use engine::Catalog;
 use workflow::Definition;
 
 use super::*;
-use crate::bus;
 use crate::forward::scope::ResolvedScope;
 use crate::openapi::operation::ParameterIn;
+use crate::queues::new_queue_name;
 use crate::router::Endpoint;
 
 /// A path of the table with values for its parameters.
@@ -21,7 +21,7 @@ fn sample(path: &str) -> String {
 }
 
 #[test]
-fn every_route_is_found_at_its_path_with_its_scope() {
+fn every_route_is_found_at_its_path_with_its_scope_and_access() {
     for route in all() {
         let path = sample(route.path);
         let endpoint = Endpoint::find(&route.method, &path, &Catalog::default());
@@ -29,6 +29,7 @@ fn every_route_is_found_at_its_path_with_its_scope() {
         let params = PathParams::new(route.path, names.map(|_| "a"));
         let scope = route.scope.resolve(&params, 64);
         assert_eq!(endpoint.scope(&route.method, 64), scope, "{} {path}", route.method);
+        assert_eq!(endpoint.access(&route.method), route.access, "{} {path}", route.method);
         match (endpoint, route.handler) {
             (Endpoint::Route { route: found, .. }, RouteHandler::Call(_)) => {
                 assert_eq!(found.doc.id, route.doc.id, "{} {path}", route.method);
@@ -82,7 +83,7 @@ fn no_workflow_and_no_queue_can_take_a_path_of_the_table() {
         );
         let problems = Definition::parse(&source).unwrap_err().to_string();
         assert!(problems.contains("is taken"), "{first}: {problems}");
-        assert!(bus::free_name(first).is_err(), "{first} is a name for queues");
+        assert!(new_queue_name(first).is_err(), "{first} is a name for queues");
     }
 }
 

@@ -4,8 +4,7 @@
 
 mod batch;
 mod broker;
-mod place;
-pub(crate) mod properties;
+mod path;
 mod query;
 
 use std::collections::BTreeMap;
@@ -21,21 +20,16 @@ use tokio::sync::watch;
 use types::{Message, Property, Uid};
 use uuid::Uuid;
 
-use self::place::Spot;
 use self::query::Query;
-use crate::api::Auth;
-use crate::auth::access::Permission;
+use crate::auth::Authorized;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
-use crate::forward::buffered_request::BufferedRequest;
 use crate::limits::{
     DECISION_BYTES_MAX, MESSAGE_BYTES_MAX, MESSAGE_TEXT_BYTES_MAX, MESSAGES_BYTES_MAX, PATIENCE_DEFAULT,
 };
-use crate::queues::Queues;
+use crate::queues::{Queues, properties};
 
-#[cfg(test)]
-pub(crate) use place::resource;
-pub(crate) use place::{BusPath, free_name, queue_ref};
+pub(crate) use path::{MessagePath, ServiceBusPath};
 
 const BROKER_PROPERTIES: HeaderName = HeaderName::from_static("brokerproperties");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -59,10 +53,10 @@ pub fn kind_word(kind: EntityKind) -> &'static str {
 }
 
 /// Whether a request waits for a message.
-pub(crate) fn is_receive(buffered: &BufferedRequest) -> bool {
-    let place = BusPath::of(buffered.uri.path());
-    matches!(place, Some(Ok(BusPath { spot: Spot::Head, .. })))
-        && matches!(buffered.method, Method::POST | Method::DELETE)
+pub(crate) fn is_receive(method: &Method, path: &str) -> bool {
+    let place = ServiceBusPath::of(path);
+    matches!(place, Some(Ok(ServiceBusPath { message: MessagePath::Head, .. })))
+        && matches!(*method, Method::POST | Method::DELETE)
 }
 
 /// How long it waits.
@@ -78,57 +72,59 @@ pub(crate) fn nothing_received() -> Response<Body> {
 
 /// The REST API of Service Bus. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Bus {
-    pub auth: Auth,
+pub(crate) struct ServiceBus {
     pub queues: Queues,
 }
 
-impl Bus {
+impl ServiceBus {
     /// Answers a request to Service Bus. A consumer that waits for a message gets an empty answer when the server stops.
     pub(crate) async fn answer(
         &self,
-        place: BusPath,
+        place: ServiceBusPath,
+        caller: &Authorized<'_>,
         request: Request<Payload>,
         stopped: watch::Receiver<bool>,
     ) -> Result<Response<Body>, ApiError> {
         let method = request.method().clone();
-        let needs = match (&place.spot, &method) {
-            (Spot::Messages, _) => Permission::Ingest,
-            _ => Permission::Receive,
-        };
-        self.auth.allow_queue(request.headers(), needs, &place.resource())?;
-        match (&place.spot, &method) {
-            (Spot::Messages, &Method::POST) => self.send(&place, request).await,
-            (Spot::Head, &Method::POST | &Method::DELETE) => self.receive(&place, request, stopped).await,
-            (Spot::Lock(token), &Method::DELETE) => {
+        match (&place.message, &method) {
+            (MessagePath::Messages, &Method::POST) => self.send(&place, caller, request).await,
+            (MessagePath::Head, &Method::POST | &Method::DELETE) => {
+                self.receive(&place, request, stopped).await
+            }
+            (MessagePath::Lock(token), &Method::DELETE) => {
                 Query::none(request.uri())?;
                 self.settle(&place, *token, Settle::Complete).await
             }
-            (Spot::Lock(token), &Method::PUT) => {
+            (MessagePath::Lock(token), &Method::PUT) => {
                 Query::none(request.uri())?;
                 self.settle(&place, *token, Settle::Abandon).await
             }
-            (Spot::Lock(token), &Method::POST) => {
+            (MessagePath::Lock(token), &Method::POST) => {
                 Query::none(request.uri())?;
                 self.settle(&place, *token, Settle::Renew).await
             }
-            (Spot::DeadLetter(token), &Method::POST) => {
+            (MessagePath::DeadLetter(token), &Method::POST) => {
                 Query::none(request.uri())?;
                 let how = dead_letter(&body::read(request, DECISION_BYTES_MAX).await?)?;
                 self.settle(&place, *token, how).await
             }
-            (spot, _) => Err(ApiError::Method { method, allow: methods(spot) }),
+            (message, _) => Err(ApiError::Method { method, allow: methods(message) }),
         }
     }
 
-    async fn send(&self, place: &BusPath, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
+    async fn send(
+        &self,
+        place: &ServiceBusPath,
+        caller: &Authorized<'_>,
+        request: Request<Payload>,
+    ) -> Result<Response<Body>, ApiError> {
         Query::none(request.uri())?;
         if place.sub_queue == SubQueue::Dead || place.at.subscription.is_some() {
             let text = "messages are sent to a queue or a topic, not to a subscription or to dead letters";
             return Err(ApiError::BadRequest(text.to_owned()));
         }
         let headers = request.headers().clone();
-        if self.is_peers_message(&headers) {
+        if caller.is_peer && is_journal_message(&headers) {
             return self.post(place, request).await;
         }
         let messages = if is_batch(&headers) {
@@ -144,7 +140,11 @@ impl Bus {
     }
 
     /// Takes a message that another instance hands over.
-    async fn post(&self, place: &BusPath, request: Request<Payload>) -> Result<Response<Body>, ApiError> {
+    async fn post(
+        &self,
+        place: &ServiceBusPath,
+        request: Request<Payload>,
+    ) -> Result<Response<Body>, ApiError> {
         let bad = |text: String| ApiError::BadMessage(text);
         let said = request.headers().get(MESSAGE_KIND).and_then(|value| value.to_str().ok());
         let kinds = [EntityKind::Queue, EntityKind::Topic, EntityKind::MadeQueue];
@@ -157,15 +157,9 @@ impl Bus {
         Ok(empty(StatusCode::CREATED))
     }
 
-    /// Whether another instance hands over the message of an action.
-    fn is_peers_message(&self, headers: &HeaderMap) -> bool {
-        headers.get(CONTENT_TYPE).is_some_and(|value| value == MESSAGE_TYPE)
-            && self.auth.is_peer(headers, Permission::Ingest)
-    }
-
     async fn receive(
         &self,
-        place: &BusPath,
+        place: &ServiceBusPath,
         request: Request<Payload>,
         mut stopped: watch::Receiver<bool>,
     ) -> Result<Response<Body>, ApiError> {
@@ -178,8 +172,8 @@ impl Bus {
         let base = base(request.headers());
         // Read to its end, however long: then the connection is watched, and a client that goes away is noticed.
         body::read(request, MESSAGE_BYTES_MAX).await?;
-        let (at, sub_queue, wanted) = (place.at.clone(), place.sub_queue, max.unwrap_or(1));
-        let receive = Receive { at, sub_queue, session, mode, max: wanted, patience };
+        let (at, wanted) = (place.at.clone(), max.unwrap_or(1));
+        let receive = Receive { at, sub_queue: place.sub_queue, session, mode, max: wanted, patience };
         let answered = tokio::select! {
             // The answer first: a message that has come is handed out, even by a server that stops.
             biased;
@@ -202,7 +196,12 @@ impl Bus {
         })
     }
 
-    async fn settle(&self, place: &BusPath, token: Uid, how: Settle) -> Result<Response<Body>, ApiError> {
+    async fn settle(
+        &self,
+        place: &ServiceBusPath,
+        token: Uid,
+        how: Settle,
+    ) -> Result<Response<Body>, ApiError> {
         let command = QueueCommand::Settle { at: place.at.clone(), token, how };
         let mut response = empty(StatusCode::OK);
         if let QueueAnswer::Settled { locked_until: Some(until) } =
@@ -218,12 +217,17 @@ impl Bus {
     }
 }
 
-fn methods(spot: &Spot) -> &'static str {
-    match spot {
-        Spot::Messages | Spot::DeadLetter(_) => "POST",
-        Spot::Head => "POST, DELETE",
-        Spot::Lock(_) => "DELETE, PUT, POST",
+fn methods(message: &MessagePath) -> &'static str {
+    match message {
+        MessagePath::Messages | MessagePath::DeadLetter(_) => "POST",
+        MessagePath::Head => "POST, DELETE",
+        MessagePath::Lock(_) => "DELETE, PUT, POST",
     }
+}
+
+/// Whether the body is the message of an action, as instances hand them to each other.
+fn is_journal_message(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_TYPE).is_some_and(|value| value == MESSAGE_TYPE)
 }
 
 fn is_batch(headers: &HeaderMap) -> bool {
@@ -299,7 +303,7 @@ fn base(headers: &HeaderMap) -> String {
 }
 
 /// Where a lock is: what its holder deletes, gives back or renews.
-fn location(base: &str, place: &BusPath, received: &Received) -> Option<String> {
+fn location(base: &str, place: &ServiceBusPath, received: &Received) -> Option<String> {
     let (token, _) = received.taken.lock?;
     let sub_queue = if place.sub_queue == SubQueue::Dead { "/$DeadLetterQueue" } else { "" };
     let token = Uuid::from_bytes(token.0);

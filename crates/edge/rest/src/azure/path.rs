@@ -2,13 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-/// Where a collection lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CollectionPath {
-    pub subscription: String,
-    pub group: String,
-    pub name: String,
-}
+use crate::jobs::CollectionPath;
 
 /// What a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,13 +26,6 @@ pub(crate) enum AzurePath {
     Preview(CollectionPath, String),
     /// Under the provider, and nothing.
     Unknown,
-}
-
-impl CollectionPath {
-    /// Where the collection is found.
-    pub fn id(&self) -> String {
-        kernel::job::collection_id(&self.subscription, &self.group, &self.name)
-    }
 }
 
 impl AzurePath {

@@ -9,9 +9,10 @@ use engine::queues::{Outgoing, Received};
 use serde_json::{Map, Value};
 use types::Message;
 
-use super::{broker, new_id, properties, user_properties};
+use super::{broker, new_id, user_properties};
 use crate::error::ApiError;
 use crate::limits::{MESSAGE_BYTES_MAX, MESSAGES_MAX};
+use crate::queues::properties;
 
 /// The messages of a batch.
 pub(super) fn read(text: &[u8]) -> Result<Vec<Outgoing>, ApiError> {

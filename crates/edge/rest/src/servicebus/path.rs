@@ -4,26 +4,23 @@
 
 use kernel::queue::{QueueRef, SubQueue};
 use percent_encoding::percent_decode_str;
-use types::{QueueName, Uid};
+use types::Uid;
 use uuid::Uuid;
 
 use crate::error::ApiError;
+use crate::queues::{is_reserved, queue_ref};
 
-/// First parts of paths that are the API's own; no queue can have them as its name.
-const RESERVED: [&str; 8] =
-    ["v1", "subscriptions", "livez", "readyz", "metrics", "openapi.json", "docs", "ui"];
-
-/// What a path of the bus names.
+/// What a path of Service Bus names.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct BusPath {
+pub(crate) struct ServiceBusPath {
     pub at: QueueRef,
     pub sub_queue: SubQueue,
-    pub spot: Spot,
+    pub message: MessagePath,
 }
 
-/// What in a queue is meant.
+/// What of a queue a path names.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Spot {
+pub(crate) enum MessagePath {
     /// `…/messages`
     Messages,
     /// `…/messages/head`
@@ -34,11 +31,11 @@ pub(crate) enum Spot {
     DeadLetter(Uid),
 }
 
-impl BusPath {
+impl ServiceBusPath {
     /// The place that a path names; none when it belongs to another API.
-    pub(crate) fn of(path: &str) -> Option<Result<BusPath, ApiError>> {
+    pub(crate) fn of(path: &str) -> Option<Result<ServiceBusPath, ApiError>> {
         let rest = path.strip_prefix('/')?;
-        // Most paths are not of the bus: look before anything is allocated.
+        // Most paths are not of Service Bus: look before anything is allocated.
         if !contains_messages(rest) {
             return None;
         }
@@ -47,7 +44,7 @@ impl BusPath {
         let mut parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         parts.pop_if(|last| last.is_empty());
         let (name, mut rest) = parts.split_first()?;
-        if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
+        if is_reserved(name) {
             return None;
         }
         let mut subscription = None;
@@ -66,13 +63,16 @@ impl BusPath {
         if !word.eq_ignore_ascii_case("messages") {
             return None;
         }
-        let spot = spot(rest)?;
-        Some(queue_ref(name, subscription).and_then(|at| Ok(BusPath { at, sub_queue, spot: spot? })))
+        let message = message_path(rest)?;
+        Some(
+            queue_ref(name, subscription)
+                .and_then(|at| Ok(ServiceBusPath { at, sub_queue, message: message? })),
+        )
     }
 
     /// What a signature must be for.
     pub(crate) fn resource(&self) -> String {
-        resource(&self.at)
+        format!("/{}", self.at)
     }
 }
 
@@ -80,13 +80,13 @@ fn contains_messages(path: &str) -> bool {
     path.split('/').skip(1).any(|part| part.eq_ignore_ascii_case("messages"))
 }
 
-fn spot(rest: &[&str]) -> Option<Result<Spot, ApiError>> {
+fn message_path(rest: &[&str]) -> Option<Result<MessagePath, ApiError>> {
     match rest {
-        [] => Some(Ok(Spot::Messages)),
-        [head] if head.eq_ignore_ascii_case("head") => Some(Ok(Spot::Head)),
-        [_, token] => Some(lock_token(token).map(Spot::Lock)),
+        [] => Some(Ok(MessagePath::Messages)),
+        [head] if head.eq_ignore_ascii_case("head") => Some(Ok(MessagePath::Head)),
+        [_, token] => Some(lock_token(token).map(MessagePath::Lock)),
         [_, token, word] if word.eq_ignore_ascii_case("deadletter") => {
-            Some(lock_token(token).map(Spot::DeadLetter))
+            Some(lock_token(token).map(MessagePath::DeadLetter))
         }
         _ => None,
     }
@@ -99,46 +99,19 @@ fn lock_token(text: &str) -> Result<Uid, ApiError> {
     })
 }
 
-/// The path of a queue, topic or subscription.
-pub(crate) fn resource(at: &QueueRef) -> String {
-    format!("/{at}")
-}
-
-/// The queue or subscription with these names, which are kept in lower case.
-pub(crate) fn queue_ref(name: &str, subscription: Option<&str>) -> Result<QueueRef, ApiError> {
-    let subscription = subscription.map(queue_name).transpose()?;
-    Ok(QueueRef { name: queue_name(name)?, subscription })
-}
-
-/// A name, which is kept in lower case: Service Bus takes names in any case.
-pub(crate) fn queue_name(text: &str) -> Result<QueueName, ApiError> {
-    QueueName::new(&text.to_ascii_lowercase()).map_err(|error| ApiError::BadRequest(error.to_string()))
-}
-
-/// A name for something new: not one that its own path could not be reached by.
-pub(crate) fn free_name(text: &str) -> Result<QueueName, ApiError> {
-    let name = queue_name(text)?;
-    if RESERVED.contains(&name.as_str()) {
-        return Err(ApiError::BadQueue(format!(
-            "name: '{name}' is a path of the API itself; choose another"
-        )));
-    }
-    Ok(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn place(path: &str) -> Option<BusPath> {
-        BusPath::of(path).map(|place| place.unwrap())
+    fn place(path: &str) -> Option<ServiceBusPath> {
+        ServiceBusPath::of(path).map(|place| place.unwrap())
     }
 
     #[test]
     fn paths_are_taken_in_any_case() {
         let at = |name: &str, subscription| queue_ref(name, subscription).unwrap();
-        let messages = |at, sub_queue| Some(BusPath { at, sub_queue, spot: Spot::Messages });
-        let head = |at, sub_queue| Some(BusPath { at, sub_queue, spot: Spot::Head });
+        let messages = |at, sub_queue| Some(ServiceBusPath { at, sub_queue, message: MessagePath::Messages });
+        let head = |at, sub_queue| Some(ServiceBusPath { at, sub_queue, message: MessagePath::Head });
         assert_eq!(place("/Orders/messages"), messages(at("orders", None), SubQueue::Main));
         assert_eq!(place("/orders/Messages/HEAD"), head(at("orders", None), SubQueue::Main));
         assert_eq!(place("/orders/messages/head/"), head(at("orders", None), SubQueue::Main));
@@ -155,22 +128,23 @@ mod tests {
         for path in
             [format!("/q/messages/7/{token}"), format!("/q/messages/m%2F1/{}", token.replace('-', ""))]
         {
-            assert_eq!(place(&path).unwrap().spot, Spot::Lock(uid), "{path}");
+            assert_eq!(place(&path).unwrap().message, MessagePath::Lock(uid), "{path}");
         }
-        assert_eq!(place(&format!("/q/messages/7/{token}/deadletter")).unwrap().spot, Spot::DeadLetter(uid));
+        assert_eq!(
+            place(&format!("/q/messages/7/{token}/deadletter")).unwrap().message,
+            MessagePath::DeadLetter(uid)
+        );
     }
 
     #[test]
-    fn what_is_not_of_the_bus_is_left_to_others() {
+    fn what_is_not_of_service_bus_is_left_to_other_apis() {
         for path in
             ["/", "/messages", "/v1/messages", "/v1/queues/q/messages", "/q/message", "/q", "/q/x/messages"]
         {
-            assert!(BusPath::of(path).is_none(), "{path}");
+            assert!(ServiceBusPath::of(path).is_none(), "{path}");
         }
-        assert!(BusPath::of("/q/messages/1/2/3").is_none());
-        assert!(BusPath::of("/a b/messages").is_some_and(|place| place.is_err()));
-        assert!(BusPath::of("/q/messages/7/nonsense").is_some_and(|place| place.is_err()));
-        assert!(free_name("V1").is_err());
-        assert_eq!(free_name("Orders").unwrap().as_str(), "orders");
+        assert!(ServiceBusPath::of("/q/messages/1/2/3").is_none());
+        assert!(ServiceBusPath::of("/a b/messages").is_some_and(|place| place.is_err()));
+        assert!(ServiceBusPath::of("/q/messages/7/nonsense").is_some_and(|place| place.is_err()));
     }
 }

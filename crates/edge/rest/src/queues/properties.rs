@@ -67,7 +67,7 @@ fn is_http(name: &str) -> bool {
 }
 
 /// The properties among the headers of a request.
-pub(super) fn from_headers(headers: &HeaderMap) -> Result<BTreeMap<String, Property>, ApiError> {
+pub(crate) fn from_headers(headers: &HeaderMap) -> Result<BTreeMap<String, Property>, ApiError> {
     let mut properties = BTreeMap::new();
     for (name, value) in headers {
         if is_http(name.as_str()) {
@@ -111,7 +111,7 @@ pub(crate) fn from_json(fields: &Map<String, Value>) -> Result<BTreeMap<String, 
 }
 
 /// The properties as headers of an answer. Those of other senders that cannot be a header are skipped.
-pub(super) fn to_headers(properties: &BTreeMap<String, Property>, headers: &mut HeaderMap) {
+pub(crate) fn to_headers(properties: &BTreeMap<String, Property>, headers: &mut HeaderMap) {
     for (name, value) in properties {
         let Ok(name) = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes()) else { continue };
         if is_http(name.as_str()) {
@@ -141,12 +141,12 @@ pub(crate) fn to_json(properties: &BTreeMap<String, Property>) -> BTreeMap<Strin
 }
 
 /// A text of JSON that is ASCII throughout, as a header must be.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     ascii(&Value::from(text).to_string())
 }
 
 /// The same JSON with everything that is not ASCII written as `\uXXXX`; such characters stand only in its texts.
-pub(super) fn ascii(json: &str) -> String {
+pub(crate) fn ascii(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for char in json.chars() {
         if (' '..='~').contains(&char) {
