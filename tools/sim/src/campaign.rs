@@ -1,23 +1,22 @@
-//! Many seeds on several threads, and what they came to together.
+//! Many seeds on several threads, and the sum of their reports.
 
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::coverage::{Coverage, Sometimes};
-use crate::plan::Plan;
-use crate::regressions;
-use crate::report::{Figures, Report};
-use crate::simulate::simulate;
+use crate::checkers::Violation;
+use crate::coverage::{Met, Situations};
+use crate::replay;
+use crate::simulator::{ReportOf, Simulator};
 
-/// One seed in so many is played twice: equal plans must take the same course.
-pub const TWICE_ONE_IN: u64 = 64;
+/// One seed in so many is simulated twice: equal plans must produce equal traces.
+const TWICE_ONE_IN: u64 = 64;
 
-/// Failures after which a campaign stops looking for more.
-pub const FAILURES_MAX: usize = 5;
+/// Failures after which a campaign stops.
+const FAILURES_MAX: usize = 5;
 
-/// Which seeds are played, and by how many threads.
+/// Which seeds are simulated, and by how many threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Campaign {
     pub from: u64,
@@ -25,33 +24,61 @@ pub struct Campaign {
     pub threads: usize,
 }
 
-/// What a campaign came to.
-#[derive(Default)]
-pub struct Outcome {
-    pub figures: Figures,
-    pub coverage: Coverage,
-    pub failures: Vec<(Plan, Report)>,
-}
-
-/// Plays a plan in a directory of its own.
-pub fn play_plan(plan: &Plan, print: bool) -> anyhow::Result<Report> {
-    host::survive_panics();
-    Ok(simulate(plan, directory()?.path(), print))
-}
-
-/// An empty directory: in memory, where there is such a place, because the view's files are real ones.
-pub fn directory() -> anyhow::Result<tempfile::TempDir> {
-    let memory = Path::new("/dev/shm");
-    let base = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    Ok(tempfile::Builder::new().prefix("sortie-sim-").tempdir_in(base)?)
+/// The sum of the reports of a campaign.
+pub struct Outcome<S: Simulator> {
+    pub seeds: u64,
+    pub figures: S::Figures,
+    pub coverage: Met<S::Situation>,
+    pub failures: Vec<(S::Plan, Vec<Violation>)>,
 }
 
 impl Campaign {
-    /// Plays the seeds until there are too many failures.
-    pub fn run(self, failures_max: usize) -> anyhow::Result<Outcome> {
+    /// Simulates the plans that once failed, then the seeds, and prints the figures. True when no promise is broken and
+    /// every situation was met.
+    pub fn run<S: Simulator>(self, simulator: &S, lenient: bool, out: &Path) -> anyhow::Result<bool> {
+        let began = Instant::now();
+        let regressions = replay::run_regressions(simulator)?;
+        let outcome = self.collect(simulator, FAILURES_MAX)?;
+        let seconds = began.elapsed().as_secs_f64();
+        for (plan, violations) in &outcome.failures {
+            println!("{}", S::summary(plan));
+            replay::report_failure::<S>(plan, violations, out)?;
+        }
+        println!(
+            "sim: {}: {} seeds from {}, {} plans that once failed; {}, in {seconds:.0} s",
+            S::NAME,
+            outcome.seeds,
+            self.from,
+            regressions.simulated,
+            S::describe(&outcome.figures),
+        );
+        println!(
+            "sim: {}: {} violations; {} of {} situations met",
+            S::NAME,
+            outcome.failures.len(),
+            outcome.coverage.count(),
+            S::Situation::ALL.len()
+        );
+        let mut all_met = true;
+        for case in outcome.coverage.missing() {
+            println!("sim: never met: {}", case.what());
+            all_met = false;
+        }
+        Ok(outcome.failures.is_empty() && regressions.failed == 0 && (all_met || lenient))
+    }
+
+    /// Simulates seeds until one fails: how many it took, and the first promise that broke.
+    pub fn first_violation<S: Simulator>(self, simulator: &S) -> anyhow::Result<(u64, Option<Violation>)> {
+        let outcome = self.collect(simulator, 1)?;
+        let first = outcome.failures.into_iter().next().and_then(|(_, found)| found.into_iter().next());
+        Ok((outcome.seeds, first))
+    }
+
+    /// Simulates the seeds until there are too many failures.
+    fn collect<S: Simulator>(self, simulator: &S, failures_max: usize) -> anyhow::Result<Outcome<S>> {
         let next = AtomicU64::new(self.from);
         let stop = AtomicBool::new(false);
-        let outcome = Mutex::new(Outcome::default());
+        let outcome = Mutex::new(Outcome::new());
         std::thread::scope(|scope| {
             let work = || -> anyhow::Result<()> {
                 while !stop.load(Ordering::Relaxed) {
@@ -59,7 +86,7 @@ impl Campaign {
                     if seed >= self.from + self.seeds {
                         break;
                     }
-                    let (plan, report) = play_seed(seed)?;
+                    let (plan, report) = simulate_seed(simulator, seed)?;
                     let mut outcome = outcome.lock().expect("no holder panics");
                     outcome.add(plan, report);
                     if outcome.failures.len() >= failures_max {
@@ -75,59 +102,27 @@ impl Campaign {
     }
 }
 
-impl Outcome {
-    fn add(&mut self, plan: Plan, report: Report) {
-        self.figures.add(report.figures);
+impl<S: Simulator> Outcome<S> {
+    fn new() -> Outcome<S> {
+        Outcome { seeds: 0, figures: S::Figures::default(), coverage: Met::default(), failures: Vec::new() }
+    }
+
+    fn add(&mut self, plan: S::Plan, report: ReportOf<S>) {
+        self.seeds += 1;
+        S::add_figures(&mut self.figures, report.figures);
         self.coverage.add(report.coverage);
         if !report.violations.is_empty() {
-            self.failures.push((plan, report));
+            self.failures.push((plan, report.violations));
         }
     }
 }
 
-fn play_seed(seed: u64) -> anyhow::Result<(Plan, Report)> {
-    let plan = Plan::draw(seed);
-    let mut report = play_plan(&plan, false)?;
-    if seed.is_multiple_of(TWICE_ONE_IN) {
-        let again = play_plan(&plan, false)?;
-        if again.trace != report.trace {
-            report.accuse("D0", "played twice, it took two courses".to_owned());
-        }
+fn simulate_seed<S: Simulator>(simulator: &S, seed: u64) -> anyhow::Result<(S::Plan, ReportOf<S>)> {
+    let plan = S::draw(seed);
+    let mut report = simulator.simulate(&plan, false)?;
+    if seed.is_multiple_of(TWICE_ONE_IN) && simulator.simulate(&plan, false)?.trace != report.trace {
+        let what = "simulated twice, the plan produced two traces".to_owned();
+        report.violations.push(Violation { id: "D0", what });
     }
     Ok((plan, report))
-}
-
-/// Plays the plans that once failed, then the seeds, and prints what came of them. True when all is well.
-pub fn play(campaign: Campaign, lenient: bool, out: &Path) -> anyhow::Result<bool> {
-    let began = Instant::now();
-    let old = regressions::play_all()?;
-    let outcome = campaign.run(FAILURES_MAX)?;
-    let seconds = began.elapsed().as_secs_f64();
-    for (plan, report) in &outcome.failures {
-        println!("{}", plan.summary());
-        regressions::tell(plan, report, out)?;
-    }
-    let figures = outcome.figures;
-    println!(
-        "sim: {} seeds from {}, {} plans that once failed; {:.1} million events, {} lives, {} crashes ({} power cuts), \
-         {} failed syncs, {} calls, {} acknowledged, {} simulated hours, in {seconds:.0} s",
-        figures.seeds,
-        campaign.from,
-        old.played,
-        figures.events as f64 / 1e6,
-        figures.lives,
-        figures.crashes,
-        figures.power_cuts,
-        figures.failed_syncs,
-        figures.calls,
-        figures.acknowledged,
-        figures.simulated_ms / 3_600_000,
-    );
-    let missing = outcome.coverage.missing();
-    let met = outcome.coverage.met();
-    println!("sim: {} violations; {met} of {} situations met", outcome.failures.len(), Sometimes::ALL.len());
-    for case in &missing {
-        println!("sim: never met: {}", case.what());
-    }
-    Ok(outcome.failures.is_empty() && old.failed == 0 && (missing.is_empty() || lenient))
 }

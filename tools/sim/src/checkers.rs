@@ -12,7 +12,7 @@ mod i08_end;
 mod i09_gate;
 mod i10_checkpoint;
 mod i11_once;
-mod i12_left_out;
+mod i12_skipped;
 mod i13_history;
 mod i15_edits;
 mod i16_admission;
@@ -39,12 +39,12 @@ use kernel::queue::{MessageNo, Queues};
 use kernel::{Run, State};
 use types::{PartitionId, RunId};
 
-use crate::book::Book;
-use crate::depot::Depot;
 use crate::history::History;
+use crate::job_model::JobModel;
+use crate::observation::{DurableEvent, Observation};
 use crate::plan::Limits;
+use crate::queue_model::QueueModel;
 use crate::services::Ledger;
-use crate::sighting::{Durable, Sighting};
 
 /// A broken promise.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,13 +55,13 @@ pub struct Violation {
 }
 
 /// Where checkers put what they find.
-pub struct Accusations<'a> {
+pub struct Violations<'a> {
     pub id: &'static str,
     pub found: &'a mut Vec<Violation>,
 }
 
-impl Accusations<'_> {
-    pub fn accuse(&mut self, what: String) {
+impl Violations<'_> {
+    pub fn add_violation(&mut self, what: String) {
         self.found.push(Violation { id: self.id, what });
     }
 }
@@ -75,11 +75,11 @@ pub struct Audit<'a> {
     /// What the view has of every run that was ever acknowledged and has ended.
     pub archived: &'a BTreeMap<RunId, types::RunStatus>,
     /// The jobs as the history makes them, and as the view has them.
-    pub book: &'a Book,
-    pub rows: &'a Book,
+    pub job_model: &'a JobModel,
+    pub rows: &'a JobModel,
     /// The messages as the history makes them, the queues as the engine tells them, and what the rows of all messages
     /// that ever were are compared by.
-    pub depot: &'a Depot,
+    pub queue_model: &'a QueueModel,
     pub queues: &'a BTreeMap<PartitionId, Queues>,
     pub message_rows: &'a BTreeMap<(PartitionId, MessageNo), u64>,
 }
@@ -95,11 +95,11 @@ impl Audit<'_> {
 pub trait Checker: Send {
     fn id(&self) -> &'static str;
     /// Something was seen.
-    fn see(&mut self, _sighting: &Sighting, _accusations: &mut Accusations<'_>) {}
+    fn observe(&mut self, _observation: &Observation, _violations: &mut Violations<'_>) {}
     /// An event became durable.
-    fn see_event(&mut self, _durable: &Durable<'_>, _accusations: &mut Accusations<'_>) {}
+    fn observe_event(&mut self, _durable: &DurableEvent<'_>, _violations: &mut Violations<'_>) {}
     /// Everything has come to rest.
-    fn audit(&self, _audit: &Audit<'_>, _accusations: &mut Accusations<'_>) {}
+    fn audit(&self, _audit: &Audit<'_>, _violations: &mut Violations<'_>) {}
 }
 
 /// All of them.
@@ -122,7 +122,7 @@ impl Checkers {
             Box::<i09_gate::Gate>::default(),
             Box::<i10_checkpoint::Checkpoint>::default(),
             Box::<i11_once::Once>::default(),
-            Box::new(i12_left_out::LeftOut),
+            Box::new(i12_skipped::Skipped),
             Box::<i13_history::Complete>::default(),
             Box::<i15_edits::Edits>::default(),
             Box::new(i16_admission::Admission::new(limits.unfinished_max)),
@@ -142,7 +142,7 @@ impl Checkers {
             Box::new(q07_ids::OneOfAnId),
             Box::new(q08_times::Times),
             Box::<q09_bodies::Bodies>::default(),
-            Box::new(q10_held::Held),
+            Box::new(q10_held::HeldMessages),
         ];
         Checkers { all, found: Vec::new() }
     }
@@ -164,24 +164,24 @@ impl Checkers {
         Checkers { all, found: Vec::new() }
     }
 
-    pub fn see(&mut self, sighting: &Sighting) {
+    pub fn observe(&mut self, observation: &Observation) {
         for checker in &mut self.all {
-            let mut accusations = Accusations { id: checker.id(), found: &mut self.found };
-            checker.see(sighting, &mut accusations);
+            let mut violations = Violations { id: checker.id(), found: &mut self.found };
+            checker.observe(observation, &mut violations);
         }
     }
 
-    pub fn see_event(&mut self, durable: &Durable<'_>) {
+    pub fn observe_event(&mut self, durable: &DurableEvent<'_>) {
         for checker in &mut self.all {
-            let mut accusations = Accusations { id: checker.id(), found: &mut self.found };
-            checker.see_event(durable, &mut accusations);
+            let mut violations = Violations { id: checker.id(), found: &mut self.found };
+            checker.observe_event(durable, &mut violations);
         }
     }
 
     pub fn audit(&mut self, audit: &Audit<'_>) {
         for checker in &self.all {
-            let mut accusations = Accusations { id: checker.id(), found: &mut self.found };
-            checker.audit(audit, &mut accusations);
+            let mut violations = Violations { id: checker.id(), found: &mut self.found };
+            checker.audit(audit, &mut violations);
         }
     }
 }

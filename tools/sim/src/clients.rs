@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::CommandError;
-use ingest::{IncomingRequest, Location, RefusalReason, Sender, SubmitError, WorkflowVersion};
+use ingest::{
+    DurableRequest, IncomingRequest, Location, RefusalReason, Sender, SubmitError, WorkflowVersion,
+};
 use kernel::{Command, Decision, Rejection, Run};
 use types::{PartitionId, RunId, RunStatus, StepIndex, WorkflowName};
 
-use crate::coverage::Sometimes;
-use crate::dice;
+use crate::coverage::Situation;
+use crate::observation::{Observation, fingerprint};
 use crate::process::Process;
-use crate::sighting::{Sighting, fingerprint};
+use crate::rng;
 use crate::workflows;
-use crate::world::{Sim, Task};
+use crate::world::{Sim, Task, World};
 
 /// What a client remembers of its request.
 #[derive(Debug, Clone)]
@@ -36,7 +38,7 @@ fn body(n: u32, impostor: bool) -> Bytes {
     Bytes::from(format!(r#"{{"n":{n},"key":"k{}","impostor":{impostor}}}"#, n % 3))
 }
 
-/// Hands in a request and acts on the answer.
+/// Submits a request and acts on the answer.
 pub async fn submit(sim: Arc<Sim>, process: Arc<Process>, n: u32, impostor: bool) {
     let workflow = match sim.world().clients.get(&n) {
         Some(client) => client.workflow,
@@ -48,7 +50,7 @@ pub async fn submit(sim: Arc<Sim>, process: Arc<Process>, n: u32, impostor: bool
     let workflow = WorkflowVersion { definition: &entry.definition, version: entry.version };
     let body = body(n, impostor);
     let sent = fingerprint(&body);
-    sim.world().see(Sighting::Sent { id: id(n), body: sent });
+    sim.world().observe(Observation::Sent { id: id(n), body: sent });
     let incoming = IncomingRequest {
         body,
         header_id: Some(id(n)),
@@ -65,20 +67,40 @@ pub async fn submit(sim: Arc<Sim>, process: Arc<Process>, n: u32, impostor: bool
     if world.is_dead() {
         return;
     }
-    let again_ms = match answer {
+    let again_ms = act_on(&mut world, n, impostor, sent, answer);
+    if let Some(ms) = again_ms.filter(|_| !impostor) {
+        world.later(ms, Task::Resend { n });
+        drop(world);
+        sim.wake.notify_one();
+    }
+}
+
+/// Notes the answer to request `n`; the time in ms after which the client tries again, if it does.
+fn act_on(
+    world: &mut World,
+    n: u32,
+    impostor: bool,
+    sent: u64,
+    answer: Result<DurableRequest, SubmitError>,
+) -> Option<u64> {
+    match answer {
         Ok(submitted) => {
             if !submitted.new {
-                world.coverage.note(Sometimes::Replayed);
+                world.coverage.note(Situation::Replayed);
             }
             world.figures.acknowledged += 1;
-            world.see(Sighting::Acked { id: submitted.id, body: sent, partition: submitted.partition });
+            world.observe(Observation::Acked {
+                id: submitted.id,
+                body: sent,
+                partition: submitted.partition,
+            });
             let client = world.clients.get_mut(&n).expect("asked for above");
             client.settled = true;
             client.partition = Some(submitted.partition);
             None
         }
         Err(SubmitError::Conflict { .. }) => {
-            world.coverage.note(Sometimes::Conflict);
+            world.coverage.note(Situation::Conflict);
             if !impostor {
                 // Somebody else was first with this id.
                 world.clients.get_mut(&n).expect("asked for above").settled = true;
@@ -87,26 +109,21 @@ pub async fn submit(sim: Arc<Sim>, process: Arc<Process>, n: u32, impostor: bool
         }
         Err(SubmitError::Refused(refusal)) => {
             world.coverage.note(match refusal.reason {
-                RefusalReason::Backlog => Sometimes::RefusedBacklog,
-                RefusalReason::Disk => Sometimes::RefusedDisk,
+                RefusalReason::Backlog => Situation::RefusedBacklog,
+                RefusalReason::Disk => Situation::RefusedDisk,
                 RefusalReason::Memory => unreachable!("the simulation sets no bound to memory"),
             });
             Some(refusal.retry_after_secs * 1000)
         }
         Err(SubmitError::Journal(_)) => Some(200),
         Err(error) => {
-            world.accuse("L1", format!("request {n} cannot be handed in: {error}"));
+            world.add_violation("L1", format!("request {n} cannot be handed in: {error}"));
             None
         }
-    };
-    if let Some(ms) = again_ms.filter(|_| !impostor) {
-        world.later(ms, Task::Resend { n });
-        drop(world);
-        sim.wake.notify_one();
     }
 }
 
-/// Asks for a run to be taken back.
+/// Cancels a run.
 pub async fn cancel(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     let Some(partition) = sim.world().clients.get(&n).and_then(|client| client.partition) else { return };
     let command = Command::Cancel { pending: true };
@@ -116,11 +133,11 @@ pub async fn cancel(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     match answer {
         _ if world.is_dead() => {}
         Ok(()) => {
-            world.coverage.note(Sometimes::CancelGranted);
-            world.see(Sighting::CancelGranted { id: id(n) });
+            world.coverage.note(Situation::CancelGranted);
+            world.observe(Observation::CancelGranted { id: id(n) });
         }
         Err(CommandError::Rejected(Rejection::AfterPivot | Rejection::Ended(_))) => {
-            world.coverage.note(Sometimes::CancelRefused);
+            world.coverage.note(Situation::CancelRefused);
         }
         Err(_) => {}
     }
@@ -147,7 +164,7 @@ pub async fn decide(process: Arc<Process>, draw: u64) {
     let open = parked(&process).await;
     let Some((partition, id, steps)) = open.get(draw as usize % open.len().max(1)) else { return };
     let Some(step) = steps.get((draw >> 8) as usize % steps.len().max(1)).copied() else { return };
-    let decision = match dice::hash(&draw) % 6 {
+    let decision = match rng::hash(&draw) % 6 {
         0 | 1 => Decision::Retry { step: None },
         2 => Decision::Skip { step },
         3 => Decision::ByHand { step, output: Some(Bytes::from_static(b"{}")) },
@@ -171,5 +188,5 @@ pub async fn retry_all(process: &Process) {
 
 /// How long a client waits before it comes back to a process that was gone.
 pub fn come_back_ms(seed: u64, n: u32, life: u32) -> u64 {
-    dice::hash(&(seed, n, life, "come back")) % Duration::from_secs(2).as_millis() as u64
+    rng::hash(&(seed, n, life, "come back")) % Duration::from_secs(2).as_millis() as u64
 }

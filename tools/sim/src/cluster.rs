@@ -1,31 +1,30 @@
-//! Several instances, one NATS, and sometimes a second region: simulated with the shipped journal, engine and keeper
+//! Several instances, one NATS, and sometimes a second region: simulated with the shipped journal, engine and membership
 //! over a model of JetStream.
 
 mod audit;
-mod campaign;
+mod checker;
 mod clients;
 mod coverage;
+mod figures;
 mod instance;
-mod judge;
 mod link;
 mod message;
 mod nats;
+mod observed_journal;
 mod pace;
 mod plan;
 mod play;
 mod regions;
 mod register;
-mod report;
 mod services;
-mod shrink;
+mod simulator;
 mod snapshot_store;
-mod watch;
 mod world;
 
 use types::PartitionId;
 
-pub use campaign::{catch, play, replay};
 pub use pace::measure;
+pub use simulator::Clusters;
 
 /// The name of the simulated installation.
 const NAME: &str = "sim";

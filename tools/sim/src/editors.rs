@@ -7,11 +7,11 @@ use engine::jobs::{JobAnswer, JobCommand, JobError, partition_of};
 use kernel::job::{Collection, CollectionDraft, Draft, Expect, Job, JobRejection, PutMode};
 use types::{CollectionSpec, JobState, Span, Ticks, Timestamp, Uid};
 
-use crate::coverage::Sometimes;
-use crate::dice;
-use crate::plan::jobs::{Condition, JobDeed};
+use crate::coverage::Situation;
+use crate::observation::{EditRequest, EditResponse, Observation};
+use crate::plan::jobs::{Condition, JobOperation};
 use crate::process::Process;
-use crate::sighting::{Sighting, Verdict, Wanted};
+use crate::rng;
 use crate::world::{Sim, Task, World};
 
 /// The one collection of a simulated installation.
@@ -29,7 +29,7 @@ const LATE_MS: i64 = 2000;
 /// What an editor wants, and how far it got.
 #[derive(Debug, Clone)]
 pub struct Editor {
-    deed: JobDeed,
+    operation: JobOperation,
     tries: u32,
     pub settled: bool,
 }
@@ -40,11 +40,11 @@ fn name(job: u8) -> String {
 }
 
 /// An editor comes.
-pub fn begin(sim: &Arc<Sim>, process: &Arc<Process>, deed: JobDeed) {
+pub fn begin(sim: &Arc<Sim>, process: &Arc<Process>, operation: JobOperation) {
     let n = {
         let mut world = sim.world();
         let n = world.editors.len() as u32;
-        world.editors.insert(n, Editor { deed, tries: 0, settled: false });
+        world.editors.insert(n, Editor { operation, tries: 0, settled: false });
         n
     };
     tokio::spawn(edit(sim.clone(), process.clone(), n));
@@ -55,9 +55,9 @@ pub fn greet(world: &mut World) {
     let (seed, life) = (world.plan.seed, world.life);
     let mut again = Vec::new();
     for (n, editor) in world.editors.iter_mut().filter(|(_, editor)| !editor.settled) {
-        let draw = dice::hash(&(seed, n, life, "editor"));
+        let draw = rng::hash(&(seed, n, life, "editor"));
         // Who makes a collection wants it.
-        let gives_up = draw.is_multiple_of(3) && !matches!(editor.deed, JobDeed::Collection { .. });
+        let gives_up = draw.is_multiple_of(3) && !matches!(editor.operation, JobOperation::Collection { .. });
         editor.settled = gives_up;
         if !gives_up {
             again.push((draw % 2000, *n));
@@ -70,19 +70,19 @@ pub fn greet(world: &mut World) {
 
 /// One try of an editor.
 pub async fn edit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
-    let (deed, ask, seed) = {
+    let (operation, ask, seed) = {
         let mut world = sim.world();
         let seed = world.plan.seed;
         let Some(editor) = world.editors.get_mut(&n).filter(|editor| !editor.settled) else { return };
         editor.tries += 1;
-        (editor.deed.clone(), n * 1000 + editor.tries, seed)
+        (editor.operation.clone(), n * 1000 + editor.tries, seed)
     };
-    let Some(expect) = read(&process, &deed).await else {
+    let Some(expect) = read(&process, &operation).await else {
         return settle(&sim, n);
     };
-    let uid = Uid((u128::from(dice::hash(&(seed, ask))) << 64 | u128::from(ask)).to_be_bytes());
-    let command = command(&deed, expect, uid, ask);
-    sim.world().see(Sighting::EditAsked { ask, wanted: wanted(&deed, expect) });
+    let uid = Uid((u128::from(rng::hash(&(seed, ask))) << 64 | u128::from(ask)).to_be_bytes());
+    let command = command(&operation, expect, uid, ask);
+    sim.world().observe(Observation::EditAsked { ask, wanted: wanted(&operation, expect) });
     let answer = process.engine.job(partition_of(COLLECTION, process.partition_count()), command).await;
     sim.look_for_death();
     let mut world = sim.world();
@@ -91,30 +91,30 @@ pub async fn edit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     }
     let verdict = match answer {
         Ok(JobAnswer::Job { job, created, .. }) => {
-            Verdict::Written { version: job.definition.version, created }
+            EditResponse::Written { version: job.definition.version, created }
         }
-        Ok(JobAnswer::Deleted) => Verdict::Deleted,
-        Ok(JobAnswer::Fired { run }) => Verdict::Fired { run },
-        Ok(JobAnswer::Collection { .. } | JobAnswer::Imported) => Verdict::Other,
+        Ok(JobAnswer::Deleted) => EditResponse::Deleted,
+        Ok(JobAnswer::Fired { run }) => EditResponse::Fired { run },
+        Ok(JobAnswer::Collection { .. } | JobAnswer::Imported) => EditResponse::Other,
         Err(JobError::Rejected(rejection)) => match rejection {
             JobRejection::Changed { current } => {
-                world.coverage.note(Sometimes::IfMatchConflict);
-                Verdict::Changed { current }
+                world.coverage.note(Situation::IfMatchConflict);
+                EditResponse::Changed { current }
             }
-            JobRejection::Exists => Verdict::Exists,
-            JobRejection::NoJob => Verdict::NoJob,
+            JobRejection::Exists => EditResponse::Exists,
+            JobRejection::NoJob => EditResponse::NoJob,
             JobRejection::NoCollection => {
                 drop(world);
                 return again(&sim, n);
             }
-            _ => Verdict::Other,
+            _ => EditResponse::Other,
         },
         Err(JobError::Stopped { .. } | JobError::NotHeld { .. } | JobError::Unknown { .. }) => {
             drop(world);
             return again(&sim, n);
         }
     };
-    world.see(Sighting::EditAnswered { ask, verdict });
+    world.observe(Observation::EditAnswered { ask, verdict });
     drop(world);
     settle(&sim, n);
 }
@@ -135,8 +135,9 @@ fn again(sim: &Sim, n: u32) {
 }
 
 /// What an editor expects, after it has read and thought; none when there is nothing to change.
-async fn read(process: &Process, deed: &JobDeed) -> Option<Expect> {
-    let (JobDeed::Put { job, condition, think_ms, .. } | JobDeed::Delete { job, condition, think_ms }) = deed
+async fn read(process: &Process, operation: &JobOperation) -> Option<Expect> {
+    let (JobOperation::Put { job, condition, think_ms, .. }
+    | JobOperation::Delete { job, condition, think_ms }) = operation
     else {
         return Some(Expect::Anything);
     };
@@ -156,11 +157,11 @@ fn find(process: &Process, job: u8) -> Option<Job> {
     process.jobs.job(&collection, &name(job)).ok().flatten()
 }
 
-fn command(deed: &JobDeed, expect: Expect, uid: Uid, ask: u32) -> JobCommand {
+fn command(operation: &JobOperation, expect: Expect, uid: Uid, ask: u32) -> JobCommand {
     let collection = COLLECTION.to_owned();
-    match deed {
-        JobDeed::Collection { enabled } => put_collection(*enabled, uid),
-        JobDeed::Put { job, spec, change, .. } => JobCommand::PutJob {
+    match operation {
+        JobOperation::Collection { enabled } => put_collection(*enabled, uid),
+        JobOperation::Put { job, spec, change, .. } => JobCommand::PutJob {
             collection,
             draft: Box::new(Draft {
                 name: name(*job),
@@ -172,8 +173,8 @@ fn command(deed: &JobDeed, expect: Expect, uid: Uid, ask: u32) -> JobCommand {
             expect,
             manner: if *change { PutMode::Change } else { PutMode::Replace },
         },
-        JobDeed::Delete { job, .. } => JobCommand::DeleteJob { collection, name: name(*job), expect },
-        JobDeed::Run { job } => JobCommand::RunJob { collection, name: name(*job) },
+        JobOperation::Delete { job, .. } => JobCommand::DeleteJob { collection, name: name(*job), expect },
+        JobOperation::Run { job } => JobCommand::RunJob { collection, name: name(*job) },
     }
 }
 
@@ -191,23 +192,23 @@ fn put_collection(enabled: bool, uid: Uid) -> JobCommand {
     JobCommand::PutCollection { draft, expect: Expect::Anything }
 }
 
-fn wanted(deed: &JobDeed, expect: Expect) -> Wanted {
+fn wanted(operation: &JobOperation, expect: Expect) -> EditRequest {
     let expected = match expect {
         Expect::Version(version) => Some(version),
         Expect::Anything | Expect::Nothing => None,
     };
-    match deed {
-        JobDeed::Collection { .. } => Wanted::Collection,
-        JobDeed::Put { job, .. } => {
+    match operation {
+        JobOperation::Collection { .. } => EditRequest::Collection,
+        JobOperation::Put { job, .. } => {
             let nothing = expect == Expect::Nothing;
-            Wanted::Put { job: name(*job).to_lowercase(), version: expected, nothing }
+            EditRequest::Put { job: name(*job).to_lowercase(), version: expected, nothing }
         }
-        JobDeed::Delete { job, .. } => Wanted::Delete {
+        JobOperation::Delete { job, .. } => EditRequest::Delete {
             job: name(*job).to_lowercase(),
             version: expected,
             nothing: expect == Expect::Nothing,
         },
-        JobDeed::Run { job } => Wanted::Run { job: name(*job).to_lowercase() },
+        JobOperation::Run { job } => EditRequest::Run { job: name(*job).to_lowercase() },
     }
 }
 

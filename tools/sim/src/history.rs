@@ -10,11 +10,11 @@ use types::{PartitionId, RunId, Seq};
 /// The past of every partition.
 #[derive(Default)]
 pub struct History {
-    partitions: BTreeMap<PartitionId, Past>,
+    partitions: BTreeMap<PartitionId, PartitionHistory>,
 }
 
 #[derive(Default)]
-struct Past {
+struct PartitionHistory {
     tail: Seq,
     state: State,
     ids: BTreeMap<RunNo, RunId>,
@@ -86,16 +86,16 @@ impl History {
     }
 
     pub fn run(&self, id: &RunId) -> Option<&Run> {
-        let mut pasts = self.partitions.values();
-        pasts.find_map(|past| past.ended.get(id).or_else(|| past.state.find(id)))
+        let mut histories = self.partitions.values();
+        histories.find_map(|past| past.ended.get(id).or_else(|| past.state.find(id)))
     }
 
-    fn past(&mut self, partition: PartitionId) -> &mut Past {
+    fn past(&mut self, partition: PartitionId) -> &mut PartitionHistory {
         self.partitions.entry(partition).or_default()
     }
 }
 
-impl Past {
+impl PartitionHistory {
     fn fold(&mut self, event: Event, catalog: &Catalog) -> (Event, Option<RunId>) {
         let run = match &event {
             Event::Accepted(accepted) => {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clients::{self, Client};
-use crate::coverage::Sometimes;
+use crate::coverage::Situation;
 use crate::editors;
-use crate::plan::Deed;
+use crate::observation::Observation;
+use crate::plan::Operation;
 use crate::process::Process;
-use crate::sighting::Sighting;
 use crate::traffic;
 use crate::world::{Death, Sim, Task, World};
 
@@ -90,8 +90,8 @@ async fn go_on_without(sim: &Sim) {
             match task {
                 Task::Arrive(call) => arrive(&mut sim.world(), &call),
                 Task::Empty => sim.world().disk.set_capacity(u64::MAX),
-                Task::Do(Deed::Kill { down_ms }) => sim.die(Death { power: false, down_ms }),
-                Task::Do(Deed::PowerCut { down_ms }) => sim.die(Death { power: true, down_ms }),
+                Task::Do(Operation::Kill { down_ms }) => sim.die(Death { power: false, down_ms }),
+                Task::Do(Operation::PowerCut { down_ms }) => sim.die(Death { power: true, down_ms }),
                 // Nobody answers yet.
                 task => sim.world().put_off(LOOK_MS, task),
             }
@@ -101,15 +101,15 @@ async fn go_on_without(sim: &Sim) {
 
 fn failed_start(world: &mut World, error: &anyhow::Error) -> Ending {
     if let Some(death) = world.death {
-        world.coverage.note(Sometimes::DiedInRecovery);
+        world.coverage.note(Situation::DiedInRecovery);
         world.died_starting += 1;
         if world.died_starting == 5 {
-            world.coverage.note(Sometimes::DiedFiveTimesInRecovery);
+            world.coverage.note(Situation::DiedFiveTimesInRecovery);
         }
         return Ending::Died(death);
     }
     if world.healed {
-        world.accuse("L4", format!("the process does not come back: {error:#}"));
+        world.add_violation("L4", format!("the process does not come back: {error:#}"));
         return Ending::Rested;
     }
     // A full disk, perhaps: whoever looks after the process tries again.
@@ -165,7 +165,7 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
             if owed.is_none() && is_at_rest(sim, process).await {
                 // Long enough for the journal to write down that all of it is durable.
                 tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
-                sim.world().keep_still();
+                sim.world().save_disk_at_rest();
                 return Ending::Rested;
             }
             look = sim.world().now() + LOOK_MS;
@@ -174,13 +174,13 @@ async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
     }
     let mut world = sim.world();
     if let Some(owed) = owed {
-        world.accuse("L2", owed);
+        world.add_violation("L2", owed);
     }
     let waiting = world.clients.values().filter(|client| !client.settled).count();
     let live = world.history.runs().filter(|run| !run.status().is_final());
     let live: Vec<String> = live.map(|run| format!("{} {}", run.request.id, run.status())).collect();
     let what = format!("the world does not come to rest: {waiting} clients wait, {live:?}");
-    world.accuse("L1", what);
+    world.add_violation("L1", what);
     Ending::Rested
 }
 
@@ -197,7 +197,7 @@ async fn is_at_rest(sim: &Sim, process: &Process) -> bool {
     }
     for info in process.engine.partitions() {
         if let Some(reason) = info.stopped {
-            sim.world().accuse("L4", format!("partition {} is stopped: {reason}", info.id));
+            sim.world().add_violation("L4", format!("partition {} is stopped: {reason}", info.id));
             return true;
         }
     }
@@ -212,7 +212,7 @@ async fn is_at_rest(sim: &Sim, process: &Process) -> bool {
 
 async fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, task: Task) {
     match task {
-        Task::Do(deed) => act(sim, process, deed).await,
+        Task::Do(operation) => act(sim, process, operation).await,
         Task::Arrive(call) => arrive(&mut sim.world(), &call),
         Task::Resend { n } => {
             if sim.world().clients.get(&n).is_some_and(|client| !client.settled) {
@@ -231,75 +231,80 @@ async fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, task: Task) {
 pub fn arrive(world: &mut World, call: &crate::services::Call) {
     let (outcome, effect) = world.ledger.reach(&call.run, call.work);
     if matches!(outcome, types::Outcome::Refused { .. }) {
-        world.coverage.note(Sometimes::LateAfterUndo);
+        world.coverage.note(Situation::LateAfterUndo);
     }
-    world.see(Sighting::Reached { run: call.run.clone(), work: call.work, attempt: call.attempt, effect });
+    world.observe(Observation::Reached {
+        run: call.run.clone(),
+        work: call.work,
+        attempt: call.attempt,
+        effect,
+    });
     world.answers.insert(call.number, outcome);
     if !world.arrived.insert(call.number) {
-        world.coverage.note(Sometimes::ArrivedTwice);
+        world.coverage.note(Situation::ArrivedTwice);
     }
 }
 
-async fn act(sim: &Arc<Sim>, process: &Arc<Process>, deed: Deed) {
-    match deed {
-        Deed::Submit { n, workflow } => {
+async fn act(sim: &Arc<Sim>, process: &Arc<Process>, operation: Operation) {
+    match operation {
+        Operation::Submit { n, workflow } => {
             let client = Client { workflow, settled: false, partition: None };
             sim.world().clients.insert(n, client);
             tokio::spawn(clients::submit(sim.clone(), process.clone(), n, false));
         }
-        Deed::Again { n } => {
+        Operation::Again { n } => {
             tokio::spawn(clients::submit(sim.clone(), process.clone(), n, false));
         }
-        Deed::Impostor { n } => {
+        Operation::Impostor { n } => {
             tokio::spawn(clients::submit(sim.clone(), process.clone(), n, true));
         }
-        Deed::Cancel { n } => {
+        Operation::Cancel { n } => {
             tokio::spawn(clients::cancel(sim.clone(), process.clone(), n));
         }
-        Deed::Decide { draw } => {
+        Operation::Decide { draw } => {
             tokio::spawn(clients::decide(process.clone(), draw));
         }
-        Deed::Jobs(deed) => editors::begin(sim, process, deed),
-        Deed::Queues(deed) => traffic::begin(sim, process, deed),
-        Deed::Snapshot => process.engine.ask_snapshots(),
-        Deed::Pause { ms } => {
-            sim.world().coverage.note(Sometimes::Paused);
+        Operation::Jobs(operation) => editors::begin(sim, process, operation),
+        Operation::Queues(operation) => traffic::begin(sim, process, operation),
+        Operation::Snapshot => process.engine.ask_snapshots(),
+        Operation::Pause { ms } => {
+            sim.world().coverage.note(Situation::Paused);
             tokio::time::advance(Duration::from_millis(ms)).await;
         }
-        Deed::Kill { down_ms } => sim.die(Death { power: false, down_ms }),
-        Deed::PowerCut { down_ms } => sim.die(Death { power: true, down_ms }),
-        fault => strike(&mut sim.world(), &fault),
+        Operation::Kill { down_ms } => sim.die(Death { power: false, down_ms }),
+        Operation::PowerCut { down_ms } => sim.die(Death { power: true, down_ms }),
+        fault => affect(&mut sim.world(), &fault),
     }
 }
 
 /// A fault that does its work later.
-fn strike(world: &mut World, fault: &Deed) {
+fn affect(world: &mut World, fault: &Operation) {
     match *fault {
-        Deed::DieAfter { operations, power, nested, down_ms } => {
+        Operation::DieAfter { disk_operations, power, nested, down_ms } => {
             world.ordered_death = Death { power, down_ms };
             world.nested = nested;
-            world.disk.die_after(operations);
+            world.disk.die_after(disk_operations);
         }
-        Deed::FailSync { after } => world.disk.fail_sync_after(after),
-        Deed::SlowDisk { ms, for_ms } => world.slow = (world.now() + for_ms, ms),
-        Deed::Fill { free_bytes, for_ms } => {
+        Operation::FailSync { after } => world.disk.fail_sync_after(after),
+        Operation::SlowDisk { ms, for_ms } => world.slow = (world.now() + for_ms, ms),
+        Operation::Fill { free_bytes, for_ms } => {
             world.disk.set_capacity(u64::MAX);
             let used = u64::MAX - journal_disk::disk::Disk::free_bytes(&world.disk).unwrap_or(u64::MAX);
             world.disk.set_capacity(used + free_bytes);
             world.later(for_ms, Task::Empty);
         }
-        Deed::SetClock { by_ms } => world.set_clock(by_ms),
-        Deed::Outage { for_ms } => world.outage_until = world.now() + for_ms,
-        Deed::Submit { .. }
-        | Deed::Again { .. }
-        | Deed::Impostor { .. }
-        | Deed::Cancel { .. }
-        | Deed::Decide { .. }
-        | Deed::Jobs(_)
-        | Deed::Queues(_)
-        | Deed::Snapshot
-        | Deed::Pause { .. }
-        | Deed::Kill { .. }
-        | Deed::PowerCut { .. } => unreachable!("done at once"),
+        Operation::SetClock { by_ms } => world.set_clock(by_ms),
+        Operation::Outage { for_ms } => world.outage_until = world.now() + for_ms,
+        Operation::Submit { .. }
+        | Operation::Again { .. }
+        | Operation::Impostor { .. }
+        | Operation::Cancel { .. }
+        | Operation::Decide { .. }
+        | Operation::Jobs(_)
+        | Operation::Queues(_)
+        | Operation::Snapshot
+        | Operation::Pause { .. }
+        | Operation::Kill { .. }
+        | Operation::PowerCut { .. } => unreachable!("done at once"),
     }
 }

@@ -1,33 +1,32 @@
-//! `sim`: thousands of simulated installations, each with its own faults, held against every promise.
+//! `sim`: thousands of simulated installations, each with its own faults, checked against every promise.
 
-mod book;
 mod campaign;
 mod checkers;
 mod clients;
 mod cluster;
+mod corruption;
 mod coverage;
-mod depot;
-mod dice;
 mod editors;
-mod events;
 mod faults;
+mod figures;
 mod history;
+mod job_model;
 mod life;
 mod mutants;
 mod mutations;
-mod occasions;
+mod observation;
+mod observed_journal;
 mod panics;
 mod plan;
 mod process;
-mod regressions;
-mod report;
-mod rot;
+mod queue_model;
+mod replay;
+mod rng;
 mod services;
 mod shrink;
-mod sighting;
 mod simulate;
+mod simulator;
 mod traffic;
-mod watch;
 mod workflows;
 mod world;
 
@@ -37,54 +36,57 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::campaign::Campaign;
+use crate::cluster::Clusters;
 use crate::mutants::Simulation;
+use crate::simulate::SingleInstance;
 
 /// Most of the time goes into small allocations of many short lives.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Simulates installations of Sortie with faults, and holds them against every promise.
+/// Simulates installations of Sortie with faults, and checks every promise.
 #[derive(Parser)]
 #[command(name = "sim")]
 struct Arguments {
-    /// Play clusters alone: several instances on NATS, and sometimes two regions.
+    /// Simulate only clusters: several instances on NATS, and sometimes two regions.
     #[arg(long, conflicts_with = "alone")]
     cluster: bool,
-    /// Play single instances alone.
+    /// Simulate only single instances.
     #[arg(long)]
     alone: bool,
-    /// How many seeds to play.
+    /// How many seeds to simulate.
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Threads that play.
+    /// How many threads to use.
     #[arg(long, default_value_t = 2)]
     threads: usize,
-    /// Situations that are never met are not a failure; for few seeds.
+    /// Succeed even if some situation is never met; for few seeds.
     #[arg(long)]
     lenient: bool,
-    /// Measure clusters at a steady pace in simulated time, and hold them against the sums of docs/operating/scale.md.
+    /// Measure clusters at a steady rate of requests in simulated time, and compare them with the calculations of
+    /// docs/operating/scale.md.
     #[arg(long)]
     pace: bool,
-    /// Play with every known bug, one after another, and count those that are caught. Most of them are edits in a copy
-    /// of the source, which is built first.
+    /// Activate each known bug in turn, and count those that are caught. Most of them are edits in a copy of the source,
+    /// which is built first.
     #[arg(long)]
     mutants: bool,
-    /// Play with one known bug; it must be caught.
+    /// Activate one known bug; it must be caught.
     #[arg(long, value_name = "NAME")]
     bug: Option<String>,
-    /// Play until something breaks, and print that in one line.
+    /// Simulate seeds until a promise breaks, and print that in one line.
     #[arg(long, hide = true)]
     hunt: bool,
-    /// Play one plan again: a file, or a seed.
+    /// Simulate one plan again: a file, or a seed.
     #[arg(long, value_name = "PLAN")]
     replay: Option<String>,
-    /// Print everything that is seen while a plan is played again.
+    /// Print every observation of a replay.
     #[arg(long)]
     trace: bool,
-    /// Make the plan that is played again as small as it can be and still fail; print it.
+    /// Make the replayed plan as small as possible, as long as it still fails, and print it.
     #[arg(long)]
     shrink: bool,
     /// Where failing plans are written.
@@ -104,20 +106,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// True when all is as it should be.
+/// True when nothing failed.
 fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let campaign =
         Campaign { from: arguments.from, seeds: arguments.seeds, threads: arguments.threads.max(1) };
     if let Some(plan) = &arguments.replay {
-        if let Some(bug) = &arguments.bug
-            && let Some(succeeded) = mutants::wake_for_replay(bug)?
-        {
-            return Ok(succeeded);
-        }
-        if arguments.cluster {
-            return cluster::replay(plan, arguments.trace, arguments.shrink, &arguments.out);
-        }
-        return regressions::replay(plan, arguments.trace, arguments.shrink, &arguments.out);
+        return replay(arguments, plan);
     }
     if arguments.pace {
         return cluster::measure();
@@ -132,7 +126,20 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         let simulation = if arguments.cluster { Simulation::Cluster } else { Simulation::Single };
         return mutants::hunt(simulation, campaign);
     }
-    let one = arguments.cluster || campaign::play(campaign, arguments.lenient, &arguments.out)?;
-    let several = arguments.alone || cluster::play(campaign, arguments.lenient, &arguments.out)?;
-    Ok(one && several)
+    let single = arguments.cluster || campaign.run(&SingleInstance, arguments.lenient, &arguments.out)?;
+    let clusters = arguments.alone || campaign.run(&Clusters::new()?, arguments.lenient, &arguments.out)?;
+    Ok(single && clusters)
+}
+
+fn replay(arguments: &Arguments, plan: &str) -> anyhow::Result<bool> {
+    if let Some(bug) = &arguments.bug
+        && let Some(succeeded) = mutants::wake_for_replay(bug)?
+    {
+        return Ok(succeeded);
+    }
+    let Arguments { trace, shrink, out, .. } = arguments;
+    if arguments.cluster {
+        return replay::replay(&Clusters::new()?, plan, *trace, *shrink, out);
+    }
+    replay::replay(&SingleInstance, plan, *trace, *shrink, out)
 }

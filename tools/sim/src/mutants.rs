@@ -1,4 +1,4 @@
-//! Is the simulator any good? It must catch every fault and every mutation.
+//! Whether the simulator finds bugs: it must catch every faulty decorator and every mutation of the source.
 
 use std::fmt;
 use std::path::Path;
@@ -9,9 +9,10 @@ use serde::Deserialize;
 
 use crate::campaign::Campaign;
 use crate::checkers::Violation;
-use crate::cluster;
+use crate::cluster::Clusters;
 use crate::faults::{self, Fault};
 use crate::mutations::{self, Mutation};
+use crate::simulate::SingleInstance;
 
 /// Which of the two simulations must catch a bug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -123,7 +124,7 @@ pub fn wake_for_replay(name: &str) -> anyhow::Result<Option<bool>> {
 
 /// Plays seeds until one fails, and prints what broke for whoever started this process.
 pub fn hunt(simulation: Simulation, campaign: Campaign) -> anyhow::Result<bool> {
-    if let Some(caught) = play(simulation, campaign)? {
+    if let Some(caught) = first_violation(simulation, campaign)? {
         println!("{caught}");
     }
     Ok(true)
@@ -141,18 +142,12 @@ fn find<'a>(name: &str, mutations: &'a [Mutation]) -> anyhow::Result<Mutant<'a>>
         .with_context(|| format!("no mutant is named {name}; the names are {}", names()))
 }
 
-fn play(simulation: Simulation, campaign: Campaign) -> anyhow::Result<Option<Caught>> {
-    match simulation {
-        Simulation::Single => {
-            let outcome = campaign.run(1)?;
-            let first = outcome.failures.first().and_then(|(_, report)| report.violations.first());
-            Ok(first.map(|violation| Caught::new(outcome.figures.seeds, violation)))
-        }
-        Simulation::Cluster => {
-            let (seeds, violation) = cluster::catch(campaign)?;
-            Ok(violation.map(|violation| Caught::new(seeds, &violation)))
-        }
-    }
+fn first_violation(simulation: Simulation, campaign: Campaign) -> anyhow::Result<Option<Caught>> {
+    let (seeds, violation) = match simulation {
+        Simulation::Single => campaign.first_violation(&SingleInstance)?,
+        Simulation::Cluster => campaign.first_violation(&Clusters::new()?)?,
+    };
+    Ok(violation.map(|violation| Caught::new(seeds, &violation)))
 }
 
 impl Mutant<'_> {
@@ -174,7 +169,7 @@ impl Mutant<'_> {
         match self {
             Mutant::Fault(fault) => {
                 faults::wake(Some(*fault));
-                let caught = play(fault.simulation(), campaign);
+                let caught = first_violation(fault.simulation(), campaign);
                 faults::wake(None);
                 caught
             }

@@ -55,7 +55,7 @@ pub struct Mutation {
 struct Edit {
     file: String,
     find: String,
-    /// What stands there instead; [`MUTANT`] in it is true when the mutation is awake.
+    /// What status there instead; [`MUTANT`] in it is true when the mutation is awake.
     replace: String,
 }
 

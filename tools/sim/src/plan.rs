@@ -13,10 +13,10 @@ pub struct Plan {
     /// Decides what the deeds leave open: latencies, fates of calls, fates of sectors.
     pub seed: u64,
     pub limits: Limits,
-    pub fates: Fates,
+    pub service_faults: ServiceFaults,
     /// What the clock on the wall shows at the beginning, in ms since 1970.
     pub wall_ms: i64,
-    pub deeds: Vec<Timed>,
+    pub operations: Vec<Timed>,
 }
 
 /// Sizes and bounds, small so that they are met.
@@ -36,7 +36,7 @@ pub struct Limits {
 
 /// How often, in a thousand calls, a service does something else than answer well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Fates {
+pub struct ServiceFaults {
     pub refused: u16,
     pub transient: u16,
     /// A transient answer that says when to come back.
@@ -52,19 +52,19 @@ pub struct Fates {
     /// An undo is refused.
     pub undo_refused: u16,
     /// The longest that a call waits before it leaves, and takes on the way, in ms.
-    pub way_ms: u64,
+    pub latency_ms: u64,
 }
 
 /// Something that happens at a time, in ms since the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed {
     pub at: u64,
-    pub deed: Deed,
+    pub operation: Operation,
 }
 
 /// One thing that happens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deed {
+pub enum Operation {
     /// A client hands in request `n` and repeats it until it is acknowledged.
     Submit {
         n: u32,
@@ -86,9 +86,9 @@ pub enum Deed {
         draw: u64,
     },
     /// An editor does something to the jobs.
-    Jobs(jobs::JobDeed),
+    Jobs(jobs::JobOperation),
     /// Somebody does something to queues, or with their messages.
-    Queues(queues::QueueDeed),
+    Queues(queues::QueueOperation),
     /// Every partition is asked for a snapshot.
     Snapshot,
     /// The process is killed.
@@ -102,7 +102,7 @@ pub enum Deed {
     /// The process dies in the middle of an operation on the disk, perhaps with the machine; and again so many
     /// times while it comes back.
     DieAfter {
-        operations: u64,
+        disk_operations: u64,
         power: bool,
         nested: u8,
         down_ms: u64,
@@ -134,9 +134,31 @@ pub enum Deed {
     },
 }
 
+impl ServiceFaults {
+    /// All rates, for plans that are made smaller.
+    pub fn rates(&mut self) -> [&mut u16; 8] {
+        [
+            &mut self.refused,
+            &mut self.transient,
+            &mut self.busy,
+            &mut self.answer_lost,
+            &mut self.request_lost,
+            &mut self.late,
+            &mut self.twice,
+            &mut self.undo_refused,
+        ]
+    }
+}
+
 impl Plan {
     /// The swarm options of the plan in one line.
     pub fn summary(&self) -> String {
-        format!("seed {}: {} deeds, {:?}, {:?}", self.seed, self.deeds.len(), self.limits, self.fates)
+        format!(
+            "seed {}: {} deeds, {:?}, {:?}",
+            self.seed,
+            self.operations.len(),
+            self.limits,
+            self.service_faults
+        )
     }
 }

@@ -14,15 +14,15 @@ use prometheus_client::registry::Registry;
 use types::{PartitionId, RunId, RunStatus};
 use view::{Ids, View};
 
-use crate::book::Book;
-use crate::coverage::Sometimes;
-use crate::depot::Depot;
+use crate::coverage::Situation;
 use crate::faults::disk::FaultyDisk;
 use crate::faults::journal::FaultyJournal;
+use crate::job_model::JobModel;
+use crate::observation::{Observation, fingerprint};
+use crate::observed_journal::{self, ObservedJournal};
 use crate::plan::Limits;
+use crate::queue_model::QueueModel;
 use crate::services::Services;
-use crate::sighting::{Sighting, fingerprint};
-use crate::watch::{self, Watched};
 use crate::workflows;
 use crate::world::{Death, Sim};
 
@@ -41,7 +41,7 @@ pub struct Process {
 pub struct Found {
     pub states: BTreeMap<PartitionId, kernel::State>,
     pub archived: BTreeMap<RunId, RunStatus>,
-    pub rows: Book,
+    pub rows: JobModel,
     pub queues: BTreeMap<PartitionId, Queues>,
     pub message_rows: BTreeMap<(PartitionId, MessageNo), u64>,
 }
@@ -58,8 +58,8 @@ impl Process {
         };
         let (inner, writer) =
             DiskJournal::open_manual(Arc::new(FaultyDisk(disk)), &journal_settings(sim, limits))?;
-        tokio::spawn(watch::write(sim.clone(), writer));
-        let watched = Arc::new(Watched::new(inner, sim.clone()));
+        tokio::spawn(observed_journal::write(sim.clone(), writer));
+        let watched = Arc::new(ObservedJournal::new(inner, sim.clone()));
         let journal = Arc::new(FaultyJournal(watched.clone()));
         let view = View::open(directory, view_settings())?;
         let control = Control::open(journal.clone(), clock.clone()).await?;
@@ -96,7 +96,7 @@ impl Process {
     }
 
     /// What a process that has come back finds.
-    fn look_around(&self, sim: &Arc<Sim>, journal: &Watched) {
+    fn look_around(&self, sim: &Arc<Sim>, journal: &ObservedJournal) {
         sim.look_for_death();
         let mut world = sim.world();
         if world.is_dead() {
@@ -104,9 +104,9 @@ impl Process {
         }
         for partition in self.partitions() {
             let tail = *journal.inbox_tail(partition).borrow();
-            world.see(Sighting::InboxFound { partition, tail });
+            world.observe(Observation::InboxFound { partition, tail });
         }
-        world.see(Sighting::Started);
+        world.observe(Observation::Started);
     }
 
     pub fn partitions(&self) -> impl Iterator<Item = PartitionId> + use<> {
@@ -118,15 +118,15 @@ impl Process {
     }
 
     /// The jobs and collections as the view has them.
-    pub fn rows(&self) -> anyhow::Result<Book> {
-        let mut book = Book::default();
+    pub fn rows(&self) -> anyhow::Result<JobModel> {
+        let mut job_model = JobModel::default();
         for collection in self.jobs.collections("")? {
             for job in self.jobs.jobs(&collection, None, usize::MAX)? {
-                book.jobs.insert(job.definition.at.clone(), job);
+                job_model.jobs.insert(job.definition.at.clone(), job);
             }
-            book.collections.insert(collection.id(), collection);
+            job_model.collections.insert(collection.id(), collection);
         }
-        Ok(book)
+        Ok(job_model)
     }
 
     /// The state of every partition that runs.
@@ -152,10 +152,13 @@ impl Process {
     }
 
     /// The rows that the view has of messages, of all that ever were.
-    pub fn message_rows(&self, depot: &Depot) -> anyhow::Result<BTreeMap<(PartitionId, MessageNo), u64>> {
+    pub fn message_rows(
+        &self,
+        queue_model: &QueueModel,
+    ) -> anyhow::Result<BTreeMap<(PartitionId, MessageNo), u64>> {
         let mut rows = BTreeMap::new();
-        for (partition, stock) in &depot.stocks {
-            for no in stock.sent.keys() {
+        for (partition, in_partition) in &queue_model.partitions {
+            for no in in_partition.sent.keys() {
                 if let Some(row) = self.view.message(*partition, no.0)? {
                     rows.insert((*partition, *no), fingerprint(&row));
                 }
@@ -182,7 +185,7 @@ fn journal_settings(sim: &Arc<Sim>, limits: Limits) -> journal_disk::Settings {
         own.look_for_death();
         if !own.world().is_dead() {
             let mut world = own.world();
-            world.coverage.note(Sometimes::SyncFailed);
+            world.coverage.note(Situation::SyncFailed);
             world.figures.failed_syncs += 1;
             drop(world);
             own.die(Death { power: false, down_ms: RESTART_MS });

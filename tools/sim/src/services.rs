@@ -9,10 +9,10 @@ use engine::{CallOrder, CallSubject, Effects};
 use kernel::drill::Entry;
 use types::{Outcome, RunId, Span, StepIndex, Work};
 
-use crate::coverage::Sometimes;
-use crate::dice;
-use crate::plan::Fates;
-use crate::sighting::{Place, Sighting};
+use crate::coverage::Situation;
+use crate::observation::{Observation, StepKey};
+use crate::plan::ServiceFaults;
+use crate::rng;
 use crate::world::{Sim, Task};
 
 /// How long a caller waits for an answer, in ms.
@@ -24,7 +24,7 @@ const LATE_MS: u64 = 300_000;
 /// What all services together know.
 #[derive(Default)]
 pub struct Ledger {
-    entries: BTreeMap<Place, Entry>,
+    entries: BTreeMap<StepKey, Entry>,
 }
 
 /// A call on its way.
@@ -39,7 +39,7 @@ pub struct Call {
 
 /// How a call is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum CallFault {
     Well,
     Refused,
     Transient,
@@ -95,9 +95,9 @@ impl Effects for Services {
 }
 
 /// What becomes of a call, drawn when it is ordered.
-struct Trip {
+struct CallPlan {
     call: Call,
-    fate: Fate,
+    fault: CallFault,
     wait_ms: u64,
     there_ms: u64,
     back_ms: u64,
@@ -105,7 +105,7 @@ struct Trip {
 
 impl Sim {
     /// Notes an order; nothing leaves a process that is dead.
-    fn order(&self, order: &CallOrder) -> Option<Trip> {
+    fn order(&self, order: &CallOrder) -> Option<CallPlan> {
         self.look_for_death();
         let mut world = self.world();
         if world.is_dead() {
@@ -115,22 +115,23 @@ impl Sim {
         let key = order.idempotency_key();
         world.calls += 1;
         let number = world.calls;
-        world.see(Sighting::Ordered { run: run.clone(), work, attempt, key: key.clone() });
+        world.observe(Observation::Ordered { run: run.clone(), work, attempt, key: key.clone() });
         match work {
             Work::Alternative(_) if matches!(order.subject, CallSubject::Job(_)) => {
-                world.coverage.note(Sometimes::JobAlternative);
+                world.coverage.note(Situation::JobAlternative);
             }
-            Work::Alternative(_) => world.coverage.note(Sometimes::Alternative),
-            Work::Undo(_) if attempt > 1 => world.coverage.note(Sometimes::UndoRetried),
+            Work::Alternative(_) => world.coverage.note(Situation::Alternative),
+            Work::Undo(_) if attempt > 1 => world.coverage.note(Situation::UndoRetried),
             _ => {}
         }
-        let draw = dice::hash(&(world.plan.seed, &key, attempt, world.life));
-        let fates = world.fates();
-        let way = |salt: u64| dice::hash(&(draw, salt)) % (fates.way_ms + 1);
-        let fate = if world.is_outage() { Fate::RequestLost } else { fate_of(fates, work, draw) };
-        Some(Trip {
+        let draw = rng::hash(&(world.plan.seed, &key, attempt, world.life));
+        let service_faults = world.service_faults();
+        let way = |salt: u64| rng::hash(&(draw, salt)) % (service_faults.latency_ms + 1);
+        let fault =
+            if world.is_outage() { CallFault::RequestLost } else { fault_of(service_faults, work, draw) };
+        Some(CallPlan {
             call: Call { run, work, attempt, number },
-            fate,
+            fault,
             wait_ms: way(1),
             there_ms: 1 + way(2),
             back_ms: 1 + way(3),
@@ -138,69 +139,70 @@ impl Sim {
     }
 }
 
-fn fate_of(fates: Fates, work: Work, draw: u64) -> Fate {
+fn fault_of(service_faults: ServiceFaults, work: Work, draw: u64) -> CallFault {
     let mut left = (draw % 1000) as u16;
     let undo = matches!(work, Work::Undo(_) | Work::UndoInstead(_));
-    let refused = if undo { fates.undo_refused } else { fates.refused };
+    let refused = if undo { service_faults.undo_refused } else { service_faults.refused };
     let kinds = [
-        (refused, Fate::Refused),
-        (fates.transient, Fate::Transient),
-        (fates.busy, Fate::Busy),
-        (fates.answer_lost, Fate::AnswerLost),
-        (fates.request_lost, Fate::RequestLost),
-        (fates.late, Fate::Late),
-        (fates.twice, Fate::Twice),
+        (refused, CallFault::Refused),
+        (service_faults.transient, CallFault::Transient),
+        (service_faults.busy, CallFault::Busy),
+        (service_faults.answer_lost, CallFault::AnswerLost),
+        (service_faults.request_lost, CallFault::RequestLost),
+        (service_faults.late, CallFault::Late),
+        (service_faults.twice, CallFault::Twice),
     ];
-    for (rate, fate) in kinds {
+    for (rate, fault) in kinds {
         if left < rate {
-            return fate;
+            return fault;
         }
         left -= rate;
     }
-    Fate::Well
+    CallFault::Well
 }
 
 /// One call from its order to its outcome. What is on the wire survives the process; what waits here does not.
-async fn travel(sim: Arc<Sim>, order: CallOrder, trip: Trip) {
+async fn travel(sim: Arc<Sim>, order: CallOrder, trip: CallPlan) {
     let CallOrder { stop, reply, .. } = order;
     if trip.wait_ms > 0 {
         tokio::select! {
             biased;
             () = stop.raised() => {
-                sim.world().coverage.note(Sometimes::Withdrawn);
+                sim.world().coverage.note(Situation::Withdrawn);
                 return reply.withdraw();
             }
             () = pass(trip.wait_ms) => {}
         }
     }
-    let arrives = matches!(trip.fate, Fate::Well | Fate::AnswerLost | Fate::Late | Fate::Twice);
-    let there_ms = match trip.fate {
-        Fate::Late => PATIENCE_MS + dice::hash(&(trip.call.number, "late")) % LATE_MS,
+    let arrives =
+        matches!(trip.fault, CallFault::Well | CallFault::AnswerLost | CallFault::Late | CallFault::Twice);
+    let there_ms = match trip.fault {
+        CallFault::Late => PATIENCE_MS + rng::hash(&(trip.call.number, "late")) % LATE_MS,
         _ => trip.there_ms,
     };
     if arrives {
         sim.send(&trip.call, there_ms);
     }
-    if trip.fate == Fate::Twice {
-        sim.send(&trip.call, there_ms + dice::hash(&(trip.call.number, "twice")) % LATE_MS);
+    if trip.fault == CallFault::Twice {
+        sim.send(&trip.call, there_ms + rng::hash(&(trip.call.number, "twice")) % LATE_MS);
     }
-    match trip.fate {
-        Fate::AnswerLost | Fate::RequestLost | Fate::Late => pass(PATIENCE_MS).await,
+    match trip.fault {
+        CallFault::AnswerLost | CallFault::RequestLost | CallFault::Late => pass(PATIENCE_MS).await,
         _ => pass(trip.there_ms + trip.back_ms).await,
     }
-    let outcome = match trip.fate {
-        Fate::Well | Fate::Twice => sim.world().answers.remove(&trip.call.number),
-        Fate::Refused => Some(Outcome::Refused { status: Some(409), reason: "no".to_owned() }),
-        Fate::Transient => Some(transient(None)),
-        Fate::Busy => {
-            sim.world().coverage.note(Sometimes::RetryAfter);
+    let outcome = match trip.fault {
+        CallFault::Well | CallFault::Twice => sim.world().answers.remove(&trip.call.number),
+        CallFault::Refused => Some(Outcome::Refused { status: Some(409), reason: "no".to_owned() }),
+        CallFault::Transient => Some(transient(None)),
+        CallFault::Busy => {
+            sim.world().coverage.note(Situation::RetryAfter);
             Some(transient(Some(Span::from_secs(trip.call.number % 20))))
         }
-        Fate::AnswerLost => {
-            sim.world().coverage.note(Sometimes::AnswerLost);
+        CallFault::AnswerLost => {
+            sim.world().coverage.note(Situation::AnswerLost);
             None
         }
-        Fate::RequestLost | Fate::Late => None,
+        CallFault::RequestLost | CallFault::Late => None,
     };
     reply.report(outcome.unwrap_or_else(|| Outcome::Unknown { reason: "no answer".to_owned() }));
 }

@@ -1,43 +1,47 @@
-//! Making a failing plan smaller: fewer deeds, then fewer kinds of faults, as long as the same promise breaks.
+//! Making a failing plan smaller: fewer operations, then fewer kinds of faults, as long as the same promise breaks.
 
 use std::time::{Duration, Instant};
 
-use crate::campaign::play_plan;
-use crate::plan::{Fates, Plan, Timed};
+use crate::simulator::Simulator;
 
 /// How long it may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_MAX: Duration = Duration::from_secs(120);
 
 /// The smallest plan found that breaks the promise `id`.
-pub fn shrink(plan: &Plan, id: &str) -> anyhow::Result<Plan> {
-    let until = Instant::now() + PATIENCE;
+pub fn shrink<S: Simulator>(simulator: &S, plan: &S::Plan, id: &str) -> anyhow::Result<S::Plan> {
+    let until = Instant::now() + TIME_MAX;
     let mut small = plan.clone();
-    let mut chunk = small.deeds.len().div_ceil(2).max(1);
+    let mut chunk = S::operation_count(&small).div_ceil(2).max(1);
     while Instant::now() < until {
-        let before = small.deeds.len();
-        small = without_chunks(small, chunk, id, until)?;
-        if small.deeds.len() == before {
+        let before = S::operation_count(&small);
+        small = without_chunks(simulator, small, chunk, id, until)?;
+        if S::operation_count(&small) == before {
             if chunk == 1 {
                 break;
             }
             chunk = chunk.div_ceil(2);
         }
     }
-    without_fates(small, id)
+    without_faults(simulator, small, id)
 }
 
-fn breaks(plan: &Plan, id: &str) -> anyhow::Result<bool> {
-    Ok(play_plan(plan, false)?.violations.iter().any(|violation| violation.id == id))
+fn breaks<S: Simulator>(simulator: &S, plan: &S::Plan, id: &str) -> anyhow::Result<bool> {
+    Ok(simulator.simulate(plan, false)?.violations.iter().any(|violation| violation.id == id))
 }
 
-/// Leaves out one stretch of deeds after another, where nothing changes by it.
-fn without_chunks(mut plan: Plan, chunk: usize, id: &str, until: Instant) -> anyhow::Result<Plan> {
+/// Removes one range of operations after another, if the promise still breaks without it.
+fn without_chunks<S: Simulator>(
+    simulator: &S,
+    mut plan: S::Plan,
+    chunk: usize,
+    id: &str,
+    until: Instant,
+) -> anyhow::Result<S::Plan> {
     let mut start = 0;
-    while start < plan.deeds.len() && Instant::now() < until {
-        let end = (start + chunk).min(plan.deeds.len());
-        let deeds: Vec<Timed> = plan.deeds[..start].iter().chain(&plan.deeds[end..]).cloned().collect();
-        let fewer = Plan { deeds, ..plan.clone() };
-        if breaks(&fewer, id)? {
+    while start < S::operation_count(&plan) && Instant::now() < until {
+        let end = (start + chunk).min(S::operation_count(&plan));
+        let fewer = S::without_operations(&plan, start..end);
+        if breaks(simulator, &fewer, id)? {
             plan = fewer;
         } else {
             start = end;
@@ -46,22 +50,12 @@ fn without_chunks(mut plan: Plan, chunk: usize, id: &str, until: Instant) -> any
     Ok(plan)
 }
 
-/// Leaves out one kind of a service's faults after another.
-fn without_fates(mut plan: Plan, id: &str) -> anyhow::Result<Plan> {
-    let kinds: [fn(&mut Fates) -> &mut u16; 8] = [
-        |fates| &mut fates.refused,
-        |fates| &mut fates.transient,
-        |fates| &mut fates.busy,
-        |fates| &mut fates.answer_lost,
-        |fates| &mut fates.request_lost,
-        |fates| &mut fates.late,
-        |fates| &mut fates.twice,
-        |fates| &mut fates.undo_refused,
-    ];
-    for kind in kinds {
+/// Sets one rate of faults after another to zero, if the promise still breaks.
+fn without_faults<S: Simulator>(simulator: &S, mut plan: S::Plan, id: &str) -> anyhow::Result<S::Plan> {
+    for kind in 0..S::fault_rates(&mut plan).len() {
         let mut calmer = plan.clone();
-        *kind(&mut calmer.fates) = 0;
-        if calmer != plan && breaks(&calmer, id)? {
+        *S::fault_rates(&mut calmer)[kind] = 0;
+        if calmer != plan && breaks(simulator, &calmer, id)? {
             plan = calmer;
         }
     }

@@ -1,42 +1,95 @@
 //! A whole simulation: lives with faults, a life without, a last power cut, and the audit.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use types::RunId;
 
-use crate::coverage::Sometimes;
+use crate::corruption;
+use crate::coverage::Situation;
+use crate::figures::Figures;
 use crate::life::{self, Ending};
+use crate::observation::Observation;
 use crate::panics;
 use crate::plan::Plan;
 use crate::process::{Found, Process};
-use crate::report::Report;
-use crate::rot;
-use crate::sighting::Sighting;
+use crate::simulator::{Report, Simulator, scratch_directory};
 use crate::world::{Death, Sim, Task};
 
 /// Lives that one simulation has at most: more than any plan asks for.
 const LIVES_MAX: u32 = 200;
 
-/// Plays a plan. `directory` is empty, for the view's files.
-pub fn simulate(plan: &Plan, directory: &Path, print: bool) -> Report {
+/// One instance on a simulated disk.
+pub struct SingleInstance;
+
+impl Simulator for SingleInstance {
+    const OPTIONS: &'static str = "";
+    const NAME: &'static str = "single";
+
+    type Plan = Plan;
+    type Figures = Figures;
+    type Situation = Situation;
+
+    fn draw(seed: u64) -> Plan {
+        Plan::draw(seed)
+    }
+
+    fn seed(plan: &Plan) -> u64 {
+        plan.seed
+    }
+
+    fn summary(plan: &Plan) -> String {
+        plan.summary()
+    }
+
+    fn operation_count(plan: &Plan) -> usize {
+        plan.operations.len()
+    }
+
+    fn without_operations(plan: &Plan, range: Range<usize>) -> Plan {
+        let mut fewer = plan.clone();
+        fewer.operations.drain(range);
+        fewer
+    }
+
+    fn fault_rates(plan: &mut Plan) -> Vec<&mut u16> {
+        plan.service_faults.rates().into()
+    }
+
+    fn simulate(&self, plan: &Plan, print: bool) -> anyhow::Result<Report<Figures, Situation>> {
+        host::survive_panics();
+        Ok(simulate(plan, scratch_directory()?.path(), print))
+    }
+
+    fn add_figures(total: &mut Figures, one: Figures) {
+        total.add(one);
+    }
+
+    fn describe(figures: &Figures) -> String {
+        figures.describe()
+    }
+}
+
+/// Simulates a plan. `directory` is empty, for the view's files.
+fn simulate(plan: &Plan, directory: &Path, print: bool) -> Report<Figures, Situation> {
     let sim = Arc::new(Sim::new(plan.clone(), print));
     loop {
         match one_life(&sim, directory) {
             Ending::Rested => break,
-            Ending::Died(death) => bury(&sim, death),
+            Ending::Died(death) => after_death(&sim, death),
         }
         if sim.world().life > LIVES_MAX {
-            sim.world().accuse("L4", "the process dies again and again".to_owned());
+            sim.world().add_violation("L4", "the process dies again and again".to_owned());
             break;
         }
     }
     if sim.world().checkers.found.is_empty() {
-        bury(&sim, Death { power: true, down_ms: 0 });
+        after_death(&sim, Death { power: true, down_ms: 0 });
         last_life(&sim, directory);
     }
     if sim.world().checkers.found.is_empty() {
-        runtime().block_on(rot::damage(&sim));
+        runtime().block_on(corruption::damage(&sim));
     }
     report(&sim)
 }
@@ -57,7 +110,7 @@ fn one_life(sim: &Arc<Sim>, directory: &Path) -> Ending {
     drop(runtime);
     match panics::take() {
         Some(panic) => {
-            sim.world().accuse("P0", format!("panic: {panic}"));
+            sim.world().add_violation("P0", format!("panic: {panic}"));
             Ending::Rested
         }
         None => ending,
@@ -65,13 +118,13 @@ fn one_life(sim: &Arc<Sim>, directory: &Path) -> Ending {
 }
 
 /// What a death does to the disk; then time passes, and what was on the wire arrives.
-fn bury(sim: &Sim, death: Death) {
+fn after_death(sim: &Sim, death: Death) {
     let mut world = sim.world();
     world.figures.crashes += 1;
-    world.see(Sighting::Crashed { power: death.power });
+    world.observe(Observation::Crashed { power: death.power });
     if death.power {
         if world.disk.has_unsynced() {
-            world.coverage.note(Sometimes::PowerCutWithUnsynced);
+            world.coverage.note(Situation::PowerCutWithUnsynced);
         }
         world.figures.power_cuts += 1;
         world.disk.power_cut();
@@ -101,13 +154,15 @@ fn last_life(sim: &Arc<Sim>, directory: &Path) {
         sim.world().begin_life();
         match Process::start(sim, directory).await {
             Ok(process) => audit(sim, &process).await,
-            Err(error) => sim.world().accuse("L4", format!("the process does not come back: {error:#}")),
+            Err(error) => {
+                sim.world().add_violation("L4", format!("the process does not come back: {error:#}"))
+            }
         }
         sim.world().end_life();
     });
     drop(runtime);
     if let Some(panic) = panics::take() {
-        sim.world().accuse("P0", format!("panic: {panic}"));
+        sim.world().add_violation("P0", format!("panic: {panic}"));
     }
 }
 
@@ -117,17 +172,16 @@ async fn audit(sim: &Sim, process: &Process) {
     let ids: Vec<RunId> = world.history.ended().map(|run| run.request.id.clone()).collect();
     let read = || -> anyhow::Result<Found> {
         let (archived, rows) = (process.archived(&ids)?, process.rows()?);
-        Ok(Found { states, archived, rows, queues, message_rows: process.message_rows(&world.depot)? })
+        Ok(Found { states, archived, rows, queues, message_rows: process.message_rows(&world.queue_model)? })
     };
     match read() {
         Ok(found) => world.audit(&found),
-        Err(error) => world.accuse("I20", format!("the view cannot be read: {error:#}")),
+        Err(error) => world.add_violation("I20", format!("the view cannot be read: {error:#}")),
     }
 }
 
-fn report(sim: &Sim) -> Report {
+fn report(sim: &Sim) -> Report<Figures, Situation> {
     let mut world = sim.world();
-    world.figures.seeds = 1;
     world.figures.lives = u64::from(world.life);
     world.figures.calls = world.calls;
     world.figures.simulated_ms = world.now();

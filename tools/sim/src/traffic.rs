@@ -10,11 +10,11 @@ use engine::queues::partition_of;
 use kernel::queue::{MessageNo, QueueRef, SubQueue};
 use types::{QueueName, Timestamp, Uid};
 
-use crate::depot::{Depot, Stands};
-use crate::dice;
-use crate::plan::queues::{ALL, Consume, PLAIN, QueueDeed, RED, SESSIONS};
+use crate::observation::Settling;
+use crate::plan::queues::{ALL, Consume, PLAIN, QueueOperation, RED, SESSIONS};
 use crate::process::Process;
-use crate::sighting::Settling;
+use crate::queue_model::{MessageStatus, QueueModel};
+use crate::rng;
 use crate::world::{Sim, Task, World};
 
 /// How late a message may want attention in a healthy world, in ms.
@@ -35,7 +35,7 @@ pub struct Traffic {
 /// Somebody who wants one thing and repeats it until it is answered.
 #[derive(Debug)]
 struct Asker {
-    deed: QueueDeed,
+    operation: QueueOperation,
     /// What a scheduled message waits for.
     due: Option<Timestamp>,
     tries: u32,
@@ -44,7 +44,7 @@ struct Asker {
 
 #[derive(Debug)]
 struct Consumer {
-    deed: Consume,
+    operation: Consume,
     visits: u8,
     /// It waits for an answer.
     waits: bool,
@@ -85,15 +85,15 @@ fn place(place: u8) -> QueueRef {
 }
 
 /// Somebody comes.
-pub fn begin(sim: &Arc<Sim>, process: &Arc<Process>, deed: QueueDeed) {
-    let task = match deed {
-        QueueDeed::Consume(deed) => {
+pub fn begin(sim: &Arc<Sim>, process: &Arc<Process>, operation: QueueOperation) {
+    let task = match operation {
+        QueueOperation::Consume(operation) => {
             let consumers = &mut sim.world().traffic.consumers;
             let n = consumers.len() as u32;
-            consumers.insert(n, Consumer { visits: deed.visits, deed, waits: false });
+            consumers.insert(n, Consumer { visits: operation.visits, operation, waits: false });
             QueueTask::Visit { n }
         }
-        QueueDeed::Again { n } => {
+        QueueOperation::Again { n } => {
             let traffic = &mut sim.world().traffic;
             let Some(n) = traffic.senders.get(n as usize).copied() else { return };
             if let Some(asker) = traffic.askers.get_mut(&n) {
@@ -101,13 +101,13 @@ pub fn begin(sim: &Arc<Sim>, process: &Arc<Process>, deed: QueueDeed) {
             }
             QueueTask::Ask { n }
         }
-        deed => {
+        operation => {
             let traffic = &mut sim.world().traffic;
             let n = traffic.askers.len() as u32;
-            if let QueueDeed::Send(_) = deed {
+            if let QueueOperation::Send(_) = operation {
                 traffic.senders.push(n);
             }
-            traffic.askers.insert(n, Asker { deed, due: None, tries: 0, settled: false });
+            traffic.askers.insert(n, Asker { operation, due: None, tries: 0, settled: false });
             QueueTask::Ask { n }
         }
     };
@@ -127,7 +127,7 @@ pub fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, task: QueueTask) {
 /// Those whom the last process left without an answer come back, or give up.
 pub fn greet(world: &mut World) {
     let (seed, life) = (world.plan.seed, world.life);
-    let draw = |n: u32, who: &str| dice::hash(&(seed, n, life, who));
+    let draw = |n: u32, who: &str| rng::hash(&(seed, n, life, who));
     let Traffic { askers, consumers, holdings, .. } = &mut world.traffic;
     let waiting = askers.iter().filter(|(_, asker)| !asker.settled);
     let mut again: Vec<(u64, QueueTask)> =
@@ -157,7 +157,7 @@ pub async fn wind_down(sim: &Arc<Sim>, process: &Process) -> Option<String> {
         }
         let seed = world.plan.seed;
         let drained = std::mem::replace(&mut world.traffic.drained, true);
-        !drained && dice::hash(&(seed, "drain")).is_multiple_of(2)
+        !drained && rng::hash(&(seed, "drain")).is_multiple_of(2)
     };
     if drain {
         for number in [PLAIN, SESSIONS, ALL, RED] {
@@ -173,11 +173,11 @@ pub async fn wind_down(sim: &Arc<Sim>, process: &Process) -> Option<String> {
 /// A message whose time came long ago, and to which nothing happened.
 fn late(world: &World) -> Option<String> {
     let wall = world.wall();
-    let queues = world.depot.stocks.values().flat_map(|stock| stock.queues.values());
+    let queues = world.queue_model.partitions.values().flat_map(|in_partition| in_partition.queues.values());
     for (no, kept) in queues.flat_map(|held| &held.messages) {
-        let wakes_at = match kept.stands {
-            Stands::Waits { at } | Stands::With { until: at, .. } => Some(at),
-            Stands::Ready => kept.expires_at.filter(|_| !kept.dead),
+        let wakes_at = match kept.status {
+            MessageStatus::Scheduled { at } | MessageStatus::Locked { until: at, .. } => Some(at),
+            MessageStatus::Ready => kept.expires_at.filter(|_| !kept.dead),
         };
         if wakes_at.is_some_and(|at| at.0 + LATE_MS < wall.0) {
             return Some(format!("message {} should have been seen to, it is {}: {kept:?}", no.0, wall.0));
@@ -215,20 +215,20 @@ impl Traffic {
 /// What could have been received from a queue ever since a fact: it is ready, has not expired, and waits for no other
 /// message of its session.
 fn ready_since(
-    depot: &Depot,
+    queue_model: &QueueModel,
     at: &QueueRef,
     sub_queue: SubQueue,
     since: u64,
     wall: Timestamp,
 ) -> Option<MessageNo> {
-    let held = depot.held(&at.name, at.subscription.as_ref())?;
+    let held = queue_model.held(&at.name, at.subscription.as_ref())?;
     if held.spec.sessions && sub_queue == SubQueue::Main {
         return None;
     }
     let mut messages = held.messages.iter();
     let found = messages.find(|(_, kept)| {
         kept.dead == (sub_queue == SubQueue::Dead)
-            && kept.stands == Stands::Ready
+            && kept.status == MessageStatus::Ready
             && kept.since <= since
             && (kept.dead || kept.expires_at.is_none_or(|expires_at| expires_at > wall))
     });

@@ -13,18 +13,18 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use types::{Outcome, PartitionId, Timestamp};
 
-use crate::book::Book;
 use crate::checkers::{Audit, Checkers, Violation};
 use crate::clients::Client;
-use crate::coverage::{Coverage, Sometimes};
-use crate::depot::Depot;
+use crate::coverage::{Coverage, Situation};
 use crate::editors::Editor;
+use crate::figures::Figures;
 use crate::history::History;
-use crate::plan::{Fates, Plan};
+use crate::job_model::JobModel;
+use crate::observation::{DurableEvent, Observation};
+use crate::plan::{Plan, ServiceFaults};
 use crate::process::Found;
-use crate::report::Figures;
+use crate::queue_model::QueueModel;
 use crate::services::Ledger;
-use crate::sighting::{Durable, Sighting};
 use crate::traffic::Traffic;
 
 pub use agenda::Task;
@@ -41,7 +41,7 @@ pub struct World {
     pub plan: Plan,
     pub disk: SimDisk,
     /// The disk when everything had come to rest.
-    pub still: Option<SimDisk>,
+    pub disk_at_rest: Option<SimDisk>,
     pub agenda: agenda::Agenda,
     /// Counts the lives of the process.
     pub life: u32,
@@ -67,8 +67,8 @@ pub struct World {
     pub editors: BTreeMap<u32, Editor>,
     pub traffic: Traffic,
     pub history: History,
-    pub book: Book,
-    pub depot: Depot,
+    pub job_model: JobModel,
+    pub queue_model: QueueModel,
     /// What the clock on the wall showed when the newest frame of a partition was first offered.
     offered: BTreeMap<PartitionId, (u32, types::Seq, u64, Timestamp)>,
     pub ledger: Ledger,
@@ -95,11 +95,11 @@ pub struct Death {
 
 impl Sim {
     pub fn new(plan: Plan, print: bool) -> Sim {
-        let disk = SimDisk::new(crate::dice::hash(&(plan.seed, "disk")));
+        let disk = SimDisk::new(crate::rng::hash(&(plan.seed, "disk")));
         let world = World {
             agenda: agenda::Agenda::of(&plan),
             disk,
-            still: None,
+            disk_at_rest: None,
             life: 0,
             healed: false,
             played_at: 0,
@@ -116,8 +116,8 @@ impl Sim {
             editors: BTreeMap::new(),
             traffic: Traffic::default(),
             history: History::default(),
-            book: Book::default(),
-            depot: Depot::default(),
+            job_model: JobModel::default(),
+            queue_model: QueueModel::default(),
             offered: BTreeMap::new(),
             ledger: Ledger::default(),
             checkers: Checkers::new(&plan.limits),
@@ -148,7 +148,7 @@ impl Sim {
     pub fn look_for_death(&self) {
         let mut world = self.world();
         if world.disk.is_dead() && world.death.is_none() {
-            world.coverage.note(Sometimes::DiedInOperation);
+            world.coverage.note(Situation::DiedInOperation);
             let death = world.ordered_death;
             drop(world);
             self.die(death);
@@ -167,8 +167,8 @@ impl World {
         self.began = (self.began.0, Some(Instant::now()));
         if self.nested > 0 {
             self.nested -= 1;
-            let operations = crate::dice::hash(&(self.plan.seed, self.life, "nested")) % 40;
-            self.disk.die_after(operations);
+            let disk_operations = crate::rng::hash(&(self.plan.seed, self.life, "nested")) % 40;
+            self.disk.die_after(disk_operations);
         }
     }
 
@@ -208,9 +208,9 @@ impl World {
 
     /// A frame is offered to the journal, perhaps not for the first time.
     pub fn offer(&mut self, partition: PartitionId, seq: types::Seq, frame: &bytes::Bytes) {
-        let hash = crate::dice::hash(&frame[..].to_vec());
+        let hash = crate::rng::hash(&frame[..].to_vec());
         if !self.is_dead() {
-            self.see(Sighting::FrameOffered { partition, seq, hash });
+            self.observe(Observation::FrameOffered { partition, seq, hash });
         }
         self.history.offer(partition, seq, frame);
         let (life, wall) = (self.life, self.wall());
@@ -222,7 +222,7 @@ impl World {
 
     pub fn set_clock(&mut self, by_ms: i64) {
         self.set_ms.fetch_add(by_ms, Ordering::Relaxed);
-        self.coverage.note(if by_ms < 0 { Sometimes::ClockBack } else { Sometimes::ClockForward });
+        self.coverage.note(if by_ms < 0 { Situation::ClockBack } else { Situation::ClockForward });
     }
 
     pub fn is_dead(&self) -> bool {
@@ -238,15 +238,15 @@ impl World {
         self.healed = true;
         self.nested = 0;
         self.disk.calm();
-        self.see(Sighting::Healed);
+        self.observe(Observation::Healed);
     }
 
     /// How services treat calls at the moment.
-    pub fn fates(&self) -> Fates {
+    pub fn service_faults(&self) -> ServiceFaults {
         if !self.healed {
-            return self.plan.fates;
+            return self.plan.service_faults;
         }
-        Fates {
+        ServiceFaults {
             refused: 0,
             transient: 0,
             busy: 0,
@@ -255,16 +255,16 @@ impl World {
             late: 0,
             twice: 0,
             undo_refused: 0,
-            way_ms: 2,
+            latency_ms: 2,
         }
     }
 
     /// Keeps the disk as it is, for those who will damage it.
-    pub fn keep_still(&mut self) {
+    pub fn save_disk_at_rest(&mut self) {
         if !self.disk.files().iter().any(|(path, _)| path.ends_with("/0000000001.segment")) {
-            self.coverage.note(Sometimes::SegmentGone);
+            self.coverage.note(Situation::SegmentGone);
         }
-        self.still = Some(self.disk.copy_written_out(crate::dice::hash(&(self.plan.seed, "still"))));
+        self.disk_at_rest = Some(self.disk.copy_written_out(crate::rng::hash(&(self.plan.seed, "still"))));
     }
 
     pub fn later(&mut self, ms: u64, task: Task) {
@@ -278,14 +278,14 @@ impl World {
         self.agenda.put_off(at, task);
     }
 
-    pub fn see(&mut self, sighting: Sighting) {
+    pub fn observe(&mut self, observation: Observation) {
         self.figures.events += 1;
-        sighting.hash(&mut self.trace);
+        observation.hash(&mut self.trace);
         self.now().hash(&mut self.trace);
         if self.print {
-            println!("{:>12} {sighting:?}", self.now());
+            println!("{:>12} {observation:?}", self.now());
         }
-        self.checkers.see(&sighting);
+        self.checkers.observe(&observation);
     }
 
     /// The workflows as the process has them.
@@ -295,38 +295,48 @@ impl World {
 
     /// A frame is durable: everybody looks at its events.
     pub fn keep(&mut self, partition: PartitionId, seq: types::Seq, frame: &bytes::Bytes) {
-        self.see(Sighting::FrameKept { partition, seq, hash: crate::dice::hash(&&frame[..]) });
+        self.observe(Observation::FrameKept { partition, seq, hash: crate::rng::hash(&&frame[..]) });
         let catalog = self.catalog.clone();
         let wall = self.offered.get(&partition).map_or_else(|| self.wall(), |offered| offered.3);
         for (event, run) in self.history.keep(partition, seq, frame, &catalog) {
-            crate::events::note(&mut self.coverage, &event);
+            crate::coverage::runs::note(&mut self.coverage, &event);
             if self.print {
                 println!("{:>12}   {event:?}", self.now());
             }
-            let (book, depot) = (&self.book, &self.depot);
-            let durable = Durable { partition, event: &event, run, wall, book, depot };
-            self.checkers.see_event(&durable);
-            crate::occasions::note(&mut self.coverage, &durable);
-            crate::occasions::queues::note(&mut self.coverage, &durable);
+            let (job_model, queue_model) = (&self.job_model, &self.queue_model);
+            let durable = DurableEvent { partition, event: &event, run, wall, job_model, queue_model };
+            self.checkers.observe_event(&durable);
+            crate::coverage::jobs::note(&mut self.coverage, &durable);
+            crate::coverage::queues::note(&mut self.coverage, &durable);
             let run = durable.run;
-            self.book.fold(&event, run.as_ref());
+            self.job_model.fold(&event, run.as_ref());
             // What broke a promise may fit nowhere.
             if let kernel::Event::Queue(fact) = &event
                 && self.checkers.found.is_empty()
             {
-                self.depot.fold(partition, fact);
+                self.queue_model.fold(partition, fact);
             }
         }
     }
 
-    pub fn accuse(&mut self, id: &'static str, what: String) {
+    pub fn add_violation(&mut self, id: &'static str, what: String) {
         self.checkers.found.push(Violation { id, what });
     }
 
     pub fn audit(&mut self, found: &Found) {
-        let World { checkers, history, ledger, book, depot, .. } = self;
+        let World { checkers, history, ledger, job_model, queue_model, .. } = self;
         let Found { states, archived, rows, queues, message_rows } = found;
-        checkers.audit(&Audit { history, ledger, states, archived, book, rows, depot, queues, message_rows });
+        checkers.audit(&Audit {
+            history,
+            ledger,
+            states,
+            archived,
+            job_model,
+            rows,
+            queue_model,
+            queues,
+            message_rows,
+        });
     }
 
     /// A number that two equal simulations share.

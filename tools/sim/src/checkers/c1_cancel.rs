@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use types::{RunId, RunStatus};
 
-use super::{Accusations, Audit, Checker};
-use crate::sighting::Sighting;
+use super::{Audit, Checker, Violations};
+use crate::observation::Observation;
 
 #[derive(Default)]
 pub struct Cancel {
@@ -17,16 +17,16 @@ impl Checker for Cancel {
         "C1"
     }
 
-    fn see(&mut self, sighting: &Sighting, _accusations: &mut Accusations<'_>) {
-        if let Sighting::CancelGranted { id } = sighting {
+    fn observe(&mut self, observation: &Observation, _accusations: &mut Violations<'_>) {
+        if let Observation::CancelGranted { id } = observation {
             self.granted.insert(id.clone());
         }
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         for id in &self.granted {
             if audit.run(id).is_some_and(|run| run.status() == RunStatus::Completed) {
-                accusations.accuse(format!("the cancel of {id} was granted, and it completed"));
+                violations.add_violation(format!("the cancel of {id} was granted, and it completed"));
             }
         }
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use types::{PartitionId, RunId, Seq};
 
-use super::{Accusations, Audit, Checker};
-use crate::sighting::{Sighting, fingerprint};
+use super::{Audit, Checker, Violations};
+use crate::observation::{Observation, fingerprint};
 
 #[derive(Default)]
 pub struct Acked {
@@ -24,66 +24,67 @@ impl Checker for Acked {
         "I1"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        match sighting {
-            Sighting::Acked { id, body, .. } => {
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        match observation {
+            Observation::Acked { id, body, .. } => {
                 let before = self.clients.insert(id.clone(), *body);
                 if before.is_some_and(|before| before != *body) {
-                    accusations.accuse(format!("{id} was acknowledged with two bodies"));
+                    violations.add_violation(format!("{id} was acknowledged with two bodies"));
                 }
             }
-            Sighting::FrameKept { partition, seq, hash } => {
+            Observation::FrameKept { partition, seq, hash } => {
                 self.frames.insert((*partition, *seq), *hash);
                 self.frames_tail.insert(*partition, *seq);
             }
-            Sighting::InboxKept { partition, last, hashes, .. } => {
+            Observation::InboxKept { partition, last, hashes, .. } => {
                 for (number, hash) in (last.0 + 1 - hashes.len() as u64..).zip(hashes) {
                     self.inbox.insert((*partition, Seq(number)), *hash);
                 }
                 let tail = self.inbox_tail.entry(*partition).or_default();
                 *tail = (*tail).max(*last);
             }
-            Sighting::SnapshotKept { partition, through, hash, .. } => {
+            Observation::SnapshotKept { partition, through, hash, .. } => {
                 self.snapshots.entry(*partition).or_default().push((*through, *hash));
             }
-            Sighting::Claimed { partition, tail } => {
+            Observation::Claimed { partition, tail } => {
                 let kept = self.frames_tail.get(partition).copied().unwrap_or_default();
                 if *tail < kept {
-                    accusations.accuse(format!(
+                    violations.add_violation(format!(
                         "partition {partition} ends at frame {tail}; {kept} was acknowledged"
                     ));
                 }
             }
-            Sighting::InboxFound { partition, tail } => {
+            Observation::InboxFound { partition, tail } => {
                 let kept = self.inbox_tail.get(partition).copied().unwrap_or_default();
                 if *tail < kept {
-                    accusations
-                        .accuse(format!("the inbox of {partition} ends at {tail}; {kept} was acknowledged"));
+                    violations.add_violation(format!(
+                        "the inbox of {partition} ends at {tail}; {kept} was acknowledged"
+                    ));
                 }
             }
-            Sighting::FrameRead { partition, seq, hash }
+            Observation::FrameRead { partition, seq, hash }
                 if self.frames.get(&(*partition, *seq)).is_some_and(|kept| kept != hash) =>
             {
-                accusations.accuse(format!("frame {seq} of partition {partition} has other bytes"));
+                violations.add_violation(format!("frame {seq} of partition {partition} has other bytes"));
             }
-            Sighting::InboxRead { partition, seq, hash, .. }
+            Observation::InboxRead { partition, seq, hash, .. }
                 if self.inbox.get(&(*partition, *seq)).is_some_and(|kept| kept != hash) =>
             {
-                accusations.accuse(format!("request {seq} of partition {partition} has other bytes"));
+                violations.add_violation(format!("request {seq} of partition {partition} has other bytes"));
             }
-            Sighting::SnapshotRead { partition, through, hash } => {
-                self.see_snapshot(*partition, *through, *hash, accusations);
+            Observation::SnapshotRead { partition, through, hash } => {
+                self.see_snapshot(*partition, *through, *hash, violations);
             }
             _ => {}
         }
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         for (id, body) in &self.clients {
             match audit.run(id) {
-                None => accusations.accuse(format!("{id} was acknowledged and is nowhere")),
+                None => violations.add_violation(format!("{id} was acknowledged and is nowhere")),
                 Some(run) if fingerprint(&run.request.body) != *body => {
-                    accusations.accuse(format!("{id} was acknowledged with another body"));
+                    violations.add_violation(format!("{id} was acknowledged with another body"));
                 }
                 Some(_) => {}
             }
@@ -92,22 +93,17 @@ impl Checker for Acked {
 }
 
 impl Acked {
-    fn see_snapshot(
-        &self,
-        partition: PartitionId,
-        through: Seq,
-        hash: u64,
-        accusations: &mut Accusations<'_>,
-    ) {
+    fn see_snapshot(&self, partition: PartitionId, through: Seq, hash: u64, violations: &mut Violations<'_>) {
         let kept = self.snapshots.get(&partition).map_or(&[][..], Vec::as_slice);
         let newest = kept.iter().map(|(through, _)| *through).max().unwrap_or_default();
         if through < newest {
-            accusations.accuse(format!(
+            violations.add_violation(format!(
                 "partition {partition} found its snapshot at {through}; one at {newest} was acknowledged"
             ));
         }
         if kept.iter().any(|(at, kept)| *at == through && *kept != hash) {
-            accusations.accuse(format!("the snapshot of partition {partition} at {through} has other bytes"));
+            violations
+                .add_violation(format!("the snapshot of partition {partition} at {through} has other bytes"));
         }
     }
 }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::{Event, Fact};
 use types::{Key, PartitionId, RunId, Seq};
 
-use super::{Accusations, Checker};
-use crate::sighting::{Durable, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation};
 
 #[derive(Default)]
 pub struct Dense {
@@ -24,17 +24,17 @@ impl Checker for Dense {
         "I2"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        if let Sighting::FrameKept { partition, seq, .. } = sighting {
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        if let Observation::FrameKept { partition, seq, .. } = observation {
             let before = self.frames.insert(*partition, *seq).unwrap_or_default();
             if *seq != before.next() {
-                accusations.accuse(format!("frame {seq} of partition {partition} follows {before}"));
+                violations.add_violation(format!("frame {seq} of partition {partition} follows {before}"));
             }
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
-        self.see_turn(durable, accusations);
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
+        self.see_turn(durable, violations);
         let inbox = match durable.event {
             Event::Accepted(accepted) => accepted.inbox,
             Event::Dropped { inbox, .. } => *inbox,
@@ -42,14 +42,16 @@ impl Checker for Dense {
         };
         let before = self.taken.insert(durable.partition, inbox).unwrap_or_default();
         if inbox != before.next() {
-            accusations
-                .accuse(format!("partition {} took request {inbox} after {before}", durable.partition));
+            violations.add_violation(format!(
+                "partition {} took request {inbox} after {before}",
+                durable.partition
+            ));
         }
     }
 }
 
 impl Dense {
-    fn see_turn(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn see_turn(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         match durable.event {
             Event::Accepted(accepted) if accepted.request.workflow.as_str() == crate::workflows::SERIAL => {
                 let (key, id) = (&accepted.request.key, &accepted.request.id);
@@ -67,7 +69,8 @@ impl Dense {
                     Fact::Started { work, .. } if work.step().is_some() => {
                         let first = turn.first_key_value().map(|(first, _)| *first);
                         if first != Some(*inbox) && self.blamed.insert(run.clone()) {
-                            accusations.accuse(format!("{run} began before its turn among those of {key}"));
+                            violations
+                                .add_violation(format!("{run} began before its turn among those of {key}"));
                         }
                     }
                     _ => {}

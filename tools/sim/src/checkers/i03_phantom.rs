@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kernel::Event;
 use types::{PartitionId, RunId, Seq};
 
-use super::{Accusations, Checker};
-use crate::sighting::{Durable, Sighting, fingerprint};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation, fingerprint};
 
 #[derive(Default)]
 pub struct Phantom {
@@ -20,36 +20,36 @@ impl Checker for Phantom {
         "I3"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        match sighting {
-            Sighting::Sent { id, body } => {
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        match observation {
+            Observation::Sent { id, body } => {
                 self.sent.insert((id.clone(), *body));
             }
-            Sighting::FrameOffered { partition, seq, hash } => {
+            Observation::FrameOffered { partition, seq, hash } => {
                 self.frames.insert((*partition, *seq, *hash));
             }
-            Sighting::InboxOffered { partition, hashes } => {
+            Observation::InboxOffered { partition, hashes } => {
                 self.requests.extend(hashes.iter().map(|hash| (*partition, *hash)));
             }
-            Sighting::FrameRead { partition, seq, hash }
+            Observation::FrameRead { partition, seq, hash }
                 if !self.frames.contains(&(*partition, *seq, *hash)) =>
             {
-                accusations.accuse(format!("frame {seq} of partition {partition} was never written"));
+                violations.add_violation(format!("frame {seq} of partition {partition} was never written"));
             }
-            Sighting::InboxRead { partition, seq, hash, .. }
+            Observation::InboxRead { partition, seq, hash, .. }
                 if !self.requests.contains(&(*partition, *hash)) =>
             {
-                accusations.accuse(format!("request {seq} of partition {partition} was never written"));
+                violations.add_violation(format!("request {seq} of partition {partition} was never written"));
             }
             _ => {}
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Accepted(accepted) = durable.event else { return };
         let request = &accepted.request;
         if !self.sent.contains(&(request.id.clone(), fingerprint(&request.body))) {
-            accusations.accuse(format!("{} became a run, and no client sent it", request.id));
+            violations.add_violation(format!("{} became a run, and no client sent it", request.id));
         }
     }
 }

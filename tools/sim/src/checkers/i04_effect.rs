@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Accusations, Checker};
-use crate::sighting::{Place, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{Observation, StepKey};
 
 #[derive(Default)]
 pub struct OneEffect {
-    effects: BTreeMap<Place, u32>,
+    effects: BTreeMap<StepKey, u32>,
 }
 
 impl Checker for OneEffect {
@@ -15,13 +15,13 @@ impl Checker for OneEffect {
         "I4"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        let Sighting::Reached { run, work, effect: true, .. } = sighting else { return };
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        let Observation::Reached { run, work, effect: true, .. } = observation else { return };
         let Some(step) = work.step() else { return };
         let effects = self.effects.entry((run.clone(), step)).or_default();
         *effects += 1;
         if *effects > 1 {
-            accusations.accuse(format!("{run} step {} has {effects} effects", step.0));
+            violations.add_violation(format!("{run} step {} has {effects} effects", step.0));
         }
     }
 }

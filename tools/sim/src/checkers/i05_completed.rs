@@ -3,7 +3,7 @@
 use kernel::{DoneBy, Run, StepState};
 use types::RunStatus;
 
-use super::{Accusations, Audit, Checker};
+use super::{Audit, Checker, Violations};
 
 pub struct Completed;
 
@@ -12,13 +12,14 @@ impl Checker for Completed {
         "I5"
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         let completed = |run: &&Run| run.status() == RunStatus::Completed;
         for run in audit.history.runs().filter(completed) {
             for (index, plan, step) in run.each_step() {
                 let by_person = matches!(step.state, StepState::Done(DoneBy::Skipped | DoneBy::Hand));
                 if !audit.ledger.in_effect(&run.request.id, index) && !by_person {
-                    accusations.accuse(format!("{} completed without step {}", run.request.id, plan.name));
+                    violations
+                        .add_violation(format!("{} completed without step {}", run.request.id, plan.name));
                 }
             }
         }

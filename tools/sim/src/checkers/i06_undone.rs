@@ -3,7 +3,7 @@
 use kernel::{Run, StepState, UndoneBy};
 use types::RunStatus;
 
-use super::{Accusations, Audit, Checker};
+use super::{Audit, Checker, Violations};
 
 pub struct Undone;
 
@@ -12,7 +12,7 @@ impl Checker for Undone {
         "I6"
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         let undone = |run: &&Run| run.status() == RunStatus::Undone;
         for run in audit.history.runs().filter(undone) {
             for (index, plan, step) in run.each_step() {
@@ -20,7 +20,7 @@ impl Checker for Undone {
                 let can_be_undone = plan.undo.is_some() && !by_person;
                 if can_be_undone && audit.ledger.in_effect(&run.request.id, index) {
                     let id = &run.request.id;
-                    accusations.accuse(format!("{id} was undone and step {} is in effect", plan.name));
+                    violations.add_violation(format!("{id} was undone and step {} is in effect", plan.name));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use types::RunStatus;
 
-use super::{Accusations, Audit, Checker};
+use super::{Audit, Checker, Violations};
 
 pub struct Parked;
 
@@ -11,12 +11,12 @@ impl Checker for Parked {
         "I7"
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         for run in audit.states.values().flat_map(|state| state.runs()) {
             let parked = run.status() == RunStatus::Parked;
             if parked && (run.open_steps().is_empty() || run.reason().is_none_or(|reason| reason.is_empty()))
             {
-                accusations.accuse(format!("{} is parked with nothing to decide", run.request.id));
+                violations.add_violation(format!("{} is parked with nothing to decide", run.request.id));
             }
         }
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kernel::{Event, Fact};
 use types::RunId;
 
-use super::{Accusations, Checker};
-use crate::sighting::{Durable, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation};
 
 #[derive(Default)]
 pub struct AfterTheEnd {
@@ -18,22 +18,22 @@ impl Checker for AfterTheEnd {
         "I8"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        if let Sighting::Ordered { run, work, .. } = sighting
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        if let Observation::Ordered { run, work, .. } = observation
             && work.step().is_some()
             && self.ended.contains(run)
         {
-            accusations.accuse(format!("{run} has ended and {work:?} is called"));
+            violations.add_violation(format!("{run} has ended and {work:?} is called"));
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Run { fact: Fact::Completed | Fact::Undone | Fact::GivenUp, .. } = durable.event else {
             return;
         };
         let run = durable.run.clone().expect("the event of a run has one");
         if !self.ended.insert(run.clone()) {
-            accusations.accuse(format!("{run} has ended twice"));
+            violations.add_violation(format!("{run} has ended twice"));
         }
     }
 }

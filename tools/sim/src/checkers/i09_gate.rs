@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kernel::{Event, Fact};
 use types::{RunId, Work};
 
-use super::{Accusations, Checker};
-use crate::sighting::{Durable, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation};
 
 #[derive(Default)]
 pub struct Gate {
@@ -19,26 +19,27 @@ impl Checker for Gate {
         "I9"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        match sighting {
-            Sighting::InboxKept { ids, .. } => self.requests.extend(ids.iter().cloned()),
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        match observation {
+            Observation::InboxKept { ids, .. } => self.requests.extend(ids.iter().cloned()),
             // An append that was never answered may have been kept.
-            Sighting::InboxRead { id, .. } => {
+            Observation::InboxRead { id, .. } => {
                 self.requests.insert(id.clone());
             }
-            Sighting::Acked { id, .. } if !self.requests.contains(id) => {
-                accusations.accuse(format!("{id} was acknowledged before it was durable"));
+            Observation::Acked { id, .. } if !self.requests.contains(id) => {
+                violations.add_violation(format!("{id} was acknowledged before it was durable"));
             }
-            Sighting::Ordered { run, work, attempt, .. }
+            Observation::Ordered { run, work, attempt, .. }
                 if !self.started.contains(&(run.clone(), *work, *attempt)) =>
             {
-                accusations.accuse(format!("{run} {work:?} attempt {attempt} left before it was durable"));
+                violations
+                    .add_violation(format!("{run} {work:?} attempt {attempt} left before it was durable"));
             }
             _ => {}
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, _accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, _accusations: &mut Violations<'_>) {
         match durable.event {
             Event::Accepted(accepted) => {
                 self.requests.insert(accepted.request.id.clone());

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use types::{PartitionId, Seq};
 
-use super::{Accusations, Checker};
-use crate::sighting::Sighting;
+use super::{Checker, Violations};
+use crate::observation::Observation;
 
 #[derive(Default)]
 pub struct Checkpoint {
@@ -18,20 +18,21 @@ impl Checker for Checkpoint {
         "I10"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        match sighting {
-            Sighting::SnapshotKept { partition, through, inbox_through, .. } => {
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        match observation {
+            Observation::SnapshotKept { partition, through, inbox_through, .. } => {
                 let before = self.snapshots.insert(*partition, (*through, *inbox_through));
                 let (events, inbox) = before.unwrap_or_default();
                 if *through < events || *inbox_through < inbox {
-                    accusations
-                        .accuse(format!("the snapshots of {partition} go back from {events} to {through}"));
+                    violations.add_violation(format!(
+                        "the snapshots of {partition} go back from {events} to {through}"
+                    ));
                 }
             }
-            Sighting::Trimmed { partition, events, inbox } if *partition != PartitionId::CONTROL => {
+            Observation::Trimmed { partition, events, inbox } if *partition != PartitionId::CONTROL => {
                 let (through, inbox_through) = self.snapshots.get(partition).copied().unwrap_or_default();
                 if *events > through.next() || *inbox > inbox_through.next() {
-                    accusations.accuse(format!(
+                    violations.add_violation(format!(
                         "partition {partition} forgets events before {events} and requests before {inbox}; \
                          its snapshot holds {through} and {inbox_through}"
                     ));

@@ -7,8 +7,8 @@ use kernel::Event;
 use kernel::job::Occurrence;
 use types::{Key, RunId, Ticks};
 
-use super::{Accusations, Checker};
-use crate::sighting::Durable;
+use super::{Checker, Violations};
+use crate::observation::DurableEvent;
 
 #[derive(Default)]
 pub struct Once {
@@ -22,28 +22,28 @@ impl Checker for Once {
         "I11"
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Fired(fired) = durable.event else { return };
         let request = &fired.request;
         let Some(occurrence) = Occurrence::of_request(request) else {
-            return accusations.accuse(format!("{} cannot be read", request.id));
+            return violations.add_violation(format!("{} cannot be read", request.id));
         };
         if !self.ids.insert(request.id.clone()) {
-            accusations.accuse(format!("{} was fired twice", request.id));
+            violations.add_violation(format!("{} was fired twice", request.id));
         }
         if occurrence.by_hand {
             return;
         }
         let expected = occurrence.expected;
         if request.id.as_str() != format!("{}.{}", request.key, expected.0) {
-            accusations.accuse(format!("{} is the key of the instant {}", request.id, expected.0));
+            violations.add_violation(format!("{} is the key of the instant {}", request.id, expected.0));
         }
         if request.accepted_at < expected.ceil() {
-            accusations.accuse(format!("{} was fired at {}", request.id, request.accepted_at.0));
+            violations.add_violation(format!("{} was fired at {}", request.id, request.accepted_at.0));
         }
         let newest = self.newest.insert(request.key.clone(), expected);
         if newest.is_some_and(|newest| newest >= expected) {
-            accusations.accuse(format!("{} was fired after {newest:?}", request.id));
+            violations.add_violation(format!("{} was fired after {newest:?}", request.id));
         }
     }
 }

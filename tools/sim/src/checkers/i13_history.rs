@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kernel::{Event, Fact, Run};
 use types::{RunId, Work};
 
-use super::{Accusations, Audit, Checker};
-use crate::sighting::{Durable, Sighting};
+use super::{Audit, Checker, Violations};
+use crate::observation::{DurableEvent, Observation};
 
 #[derive(Default)]
 pub struct Complete {
@@ -18,26 +18,26 @@ impl Checker for Complete {
         "I13"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        if let Sighting::Reached { run, work, attempt, .. } = sighting
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        if let Observation::Reached { run, work, attempt, .. } = observation
             && !self.started.contains(&(run.clone(), *work, *attempt))
         {
-            accusations.accuse(format!("{run} {work:?} attempt {attempt} was seen by a service only"));
+            violations.add_violation(format!("{run} {work:?} attempt {attempt} was seen by a service only"));
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, _accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, _accusations: &mut Violations<'_>) {
         if let Event::Run { fact: Fact::Started { work, attempt }, .. } = durable.event {
             let run = durable.run.clone().expect("the event of a run has one");
             self.started.insert((run, *work, *attempt));
         }
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         for run in audit.history.runs().filter(|run| run.status().is_final()) {
             for (work, attempt) in unended(run) {
                 let id = &run.request.id;
-                accusations.accuse(format!("{id} {work:?} attempt {attempt} began and never ended"));
+                violations.add_violation(format!("{id} {work:?} attempt {attempt} began and never ended"));
             }
         }
     }

@@ -7,8 +7,8 @@ use kernel::job::{Job, Occurrence};
 use kernel::{Event, Fired, JobFact};
 use types::{RunId, Uid};
 
-use super::{Accusations, Checker};
-use crate::sighting::{Durable, Sighting, Verdict, Wanted};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, EditRequest, EditResponse, Observation};
 
 #[derive(Default)]
 pub struct Edits {
@@ -22,7 +22,7 @@ pub struct Edits {
 }
 
 struct Asked {
-    wanted: Wanted,
+    wanted: EditRequest,
     /// How many edits there were before.
     from: usize,
 }
@@ -32,28 +32,29 @@ impl Checker for Edits {
         "I15"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        match sighting {
-            Sighting::EditAsked { ask, wanted } => {
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        match observation {
+            Observation::EditAsked { ask, wanted } => {
                 let from = self.versions_of(wanted.job()).len() - 1;
                 self.asked.insert(*ask, Asked { wanted: wanted.clone(), from });
             }
-            Sighting::EditAnswered { ask, verdict } if !self.is_right(*ask, verdict) => {
+            Observation::EditAnswered { ask, verdict } if !self.is_right(*ask, verdict) => {
                 let wanted = &self.asked[ask].wanted;
-                accusations.accuse(format!("edit {ask}, {wanted:?}, was answered with {verdict:?}"));
+                violations.add_violation(format!("edit {ask}, {wanted:?}, was answered with {verdict:?}"));
             }
             _ => {}
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         match durable.event {
-            Event::Fired(fired) => self.see_fired(durable, fired, accusations),
+            Event::Fired(fired) => self.see_fired(durable, fired, violations),
             Event::Job(fact) => match &**fact {
-                JobFact::Put(job) => self.see_put(durable, job, accusations),
+                JobFact::Put(job) => self.see_put(durable, job, violations),
                 JobFact::Deleted { job } => {
                     if !self.asked.values().any(|asked| asked.wanted.deletes(&job.name)) {
-                        accusations.accuse(format!("{} was deleted, and nobody asked for it", job.name));
+                        violations
+                            .add_violation(format!("{} was deleted, and nobody asked for it", job.name));
                     }
                     self.versions_of(&job.name).push(0);
                 }
@@ -71,35 +72,37 @@ impl Edits {
         self.versions.entry(job.to_owned()).or_insert_with(|| vec![0])
     }
 
-    fn see_put(&mut self, durable: &Durable<'_>, job: &Job, accusations: &mut Accusations<'_>) {
+    fn see_put(&mut self, durable: &DurableEvent<'_>, job: &Job, violations: &mut Violations<'_>) {
         let definition = &job.definition;
         let (name, version) = (definition.at.name.to_string(), definition.version);
-        let before = durable.book.jobs.get(&definition.at).map(|before| &before.definition);
+        let before = durable.job_model.jobs.get(&definition.at).map(|before| &before.definition);
         match before {
             Some(before) if version == before.version + 1 && definition.uid == before.uid => {}
             None if version == 1 && self.uids.insert(definition.uid) => {}
-            _ => accusations.accuse(format!("{name} became version {version} after {before:?}")),
+            _ => violations.add_violation(format!("{name} became version {version} after {before:?}")),
         }
         let ask: u32 = definition.document.parse().unwrap_or_default();
         match self.asked.get(&ask).map(|asked| &asked.wanted) {
-            Some(Wanted::Put { job, version: expected, nothing }) if *job == name => {
+            Some(EditRequest::Put { job, version: expected, nothing }) if *job == name => {
                 let current = before.map_or(0, |before| before.version);
                 if expected.is_some_and(|expected| expected != current) || (*nothing && current != 0) {
-                    accusations.accuse(format!("edit {ask} of {name} was made at version {current}"));
+                    violations.add_violation(format!("edit {ask} of {name} was made at version {current}"));
                 }
             }
-            _ => accusations.accuse(format!("{name} became what nobody wrote: {}", definition.document)),
+            _ => {
+                violations.add_violation(format!("{name} became what nobody wrote: {}", definition.document))
+            }
         }
         if self.written.insert(ask, version).is_some() {
-            accusations.accuse(format!("edit {ask} of {name} was made twice"));
+            violations.add_violation(format!("edit {ask} of {name} was made twice"));
         }
         self.versions_of(&name).push(version);
     }
 
-    fn see_fired(&mut self, durable: &Durable<'_>, fired: &Fired, accusations: &mut Accusations<'_>) {
+    fn see_fired(&mut self, durable: &DurableEvent<'_>, fired: &Fired, violations: &mut Violations<'_>) {
         let id = &fired.request.id;
         self.fired.insert(id.clone());
-        let definition = durable.book.jobs.get(&fired.job).map(|job| &job.definition);
+        let definition = durable.job_model.jobs.get(&fired.job).map(|job| &job.definition);
         let document = Occurrence::of_request(&fired.request).map(|occurrence| occurrence.document);
         let current = definition.is_some_and(|definition| {
             definition.version == fired.request.version
@@ -107,33 +110,39 @@ impl Edits {
         });
         if !current {
             let version = definition.map(|definition| definition.version);
-            accusations
-                .accuse(format!("{id} is of version {}, the job of {version:?}", fired.request.version));
+            violations.add_violation(format!(
+                "{id} is of version {}, the job of {version:?}",
+                fired.request.version
+            ));
         }
     }
 
     /// Whether an answer can be right at some moment since its question.
-    fn is_right(&self, ask: u32, verdict: &Verdict) -> bool {
+    fn is_right(&self, ask: u32, verdict: &EditResponse) -> bool {
         let Some(Asked { wanted, from }) = self.asked.get(&ask) else { return false };
         let versions = self.versions.get(wanted.job()).map_or(&[][..], |versions| &versions[*from..]);
         match (verdict, wanted) {
-            (Verdict::Written { version, created }, Wanted::Put { .. }) => {
+            (EditResponse::Written { version, created }, EditRequest::Put { .. }) => {
                 self.written.get(&ask) == Some(version) && *created == (*version == 1)
             }
-            (Verdict::Deleted, Wanted::Delete { version, nothing: false, .. }) => {
+            (EditResponse::Deleted, EditRequest::Delete { version, nothing: false, .. }) => {
                 let fits = |before: u32| before != 0 && version.is_none_or(|version| version == before);
                 versions.windows(2).any(|pair| fits(pair[0]) && pair[1] == 0)
             }
             (
-                Verdict::Changed { current },
-                Wanted::Put { version: Some(version), .. } | Wanted::Delete { version: Some(version), .. },
+                EditResponse::Changed { current },
+                EditRequest::Put { version: Some(version), .. }
+                | EditRequest::Delete { version: Some(version), .. },
             ) => version != current && versions.contains(current),
-            (Verdict::Exists, Wanted::Put { nothing: true, .. } | Wanted::Delete { nothing: true, .. }) => {
-                versions.iter().any(|version| *version != 0)
+            (
+                EditResponse::Exists,
+                EditRequest::Put { nothing: true, .. } | EditRequest::Delete { nothing: true, .. },
+            ) => versions.iter().any(|version| *version != 0),
+            (EditResponse::NoJob, EditRequest::Delete { .. } | EditRequest::Run { .. }) => {
+                versions.contains(&0)
             }
-            (Verdict::NoJob, Wanted::Delete { .. } | Wanted::Run { .. }) => versions.contains(&0),
-            (Verdict::Fired { run }, Wanted::Run { .. }) => self.fired.contains(run),
-            (Verdict::Other, _) => true,
+            (EditResponse::Fired { run }, EditRequest::Run { .. }) => self.fired.contains(run),
+            (EditResponse::Other, _) => true,
             _ => false,
         }
     }

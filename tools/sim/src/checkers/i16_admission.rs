@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kernel::{Event, Fact};
 use types::RunId;
 
-use super::{Accusations, Checker};
-use crate::sighting::{Durable, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation};
 
 pub struct Admission {
     unfinished_max: usize,
@@ -25,16 +25,17 @@ impl Checker for Admission {
         "I16"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        let Sighting::Acked { id, .. } = sighting else { return };
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        let Observation::Acked { id, .. } = observation else { return };
         let is_new = !self.ended.contains(id) && self.unfinished.insert(id.clone());
         if is_new && self.unfinished.len() > self.unfinished_max {
             let (now, max) = (self.unfinished.len(), self.unfinished_max);
-            accusations.accuse(format!("{now} acknowledged requests have not ended, {max} are allowed"));
+            violations
+                .add_violation(format!("{now} acknowledged requests have not ended, {max} are allowed"));
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, _accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, _accusations: &mut Violations<'_>) {
         if let Event::Run { fact: Fact::Completed | Fact::Undone | Fact::GivenUp, .. } = durable.event {
             let run = durable.run.clone().expect("the event of a run has one");
             self.unfinished.remove(&run);

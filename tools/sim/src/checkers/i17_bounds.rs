@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::{Event, Fact};
 use types::{PartitionId, RunId};
 
-use super::{Accusations, Checker};
-use crate::sighting::Durable;
+use super::{Checker, Violations};
+use crate::observation::DurableEvent;
 
 pub struct Bounds {
     live_runs_max: usize,
@@ -25,7 +25,7 @@ impl Checker for Bounds {
         "I17"
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Some(run) = durable.run.clone() else { return };
         let moving = self.moving.entry(durable.partition).or_default();
         match durable.event {
@@ -33,7 +33,7 @@ impl Checker for Bounds {
                 moving.insert(run);
                 if moving.len() > self.live_runs_max {
                     let (now, max) = (moving.len(), self.live_runs_max);
-                    accusations.accuse(format!("{now} runs are in memory, {max} are allowed"));
+                    violations.add_violation(format!("{now} runs are in memory, {max} are allowed"));
                 }
             }
             Event::Fired(_) | Event::Run { fact: Fact::Decided { .. }, .. } => {

@@ -3,7 +3,7 @@
 
 use types::RunId;
 
-use super::{Accusations, Audit, Checker};
+use super::{Audit, Checker, Violations};
 
 pub struct Replay;
 
@@ -12,18 +12,19 @@ impl Checker for Replay {
         "I21"
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         for (partition, state) in audit.states {
             if audit.history.state(*partition).is_some_and(|replayed| replayed != state) {
-                accusations.accuse(format!("partition {partition} is in another state than its history"));
+                violations
+                    .add_violation(format!("partition {partition} is in another state than its history"));
             }
         }
         for run in audit.history.ended() {
             let id: &RunId = &run.request.id;
             match audit.archived.get(id) {
-                None => accusations.accuse(format!("{id} has ended and the view does not have it")),
+                None => violations.add_violation(format!("{id} has ended and the view does not have it")),
                 Some(status) if *status != run.status() => {
-                    accusations.accuse(format!("{id} is {}, the view says {status}", run.status()));
+                    violations.add_violation(format!("{id} is {}, the view says {status}", run.status()));
                 }
                 Some(_) => {}
             }

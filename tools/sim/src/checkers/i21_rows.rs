@@ -1,6 +1,6 @@
 //! I21, for jobs: the rows of the view, after snapshots and crashes, are those that the whole history makes.
 
-use super::{Accusations, Audit, Checker};
+use super::{Audit, Checker, Violations};
 
 pub struct Rows;
 
@@ -9,19 +9,19 @@ impl Checker for Rows {
         "I21"
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
-        if audit.book.collections != audit.rows.collections {
-            accusations.accuse("the collections are others than those of the history".to_owned());
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
+        if audit.job_model.collections != audit.rows.collections {
+            violations.add_violation("the collections are others than those of the history".to_owned());
         }
-        for (at, job) in &audit.book.jobs {
+        for (at, job) in &audit.job_model.jobs {
             let row = audit.rows.jobs.get(at);
             if row != Some(job) {
                 let what = format!("job {} is {row:?}, its history makes {job:?}", at.name);
-                accusations.accuse(what);
+                violations.add_violation(what);
             }
         }
-        for at in audit.rows.jobs.keys().filter(|at| !audit.book.jobs.contains_key(at)) {
-            accusations.accuse(format!("job {} is in the view and not in the history", at.name));
+        for at in audit.rows.jobs.keys().filter(|at| !audit.job_model.jobs.contains_key(at)) {
+            violations.add_violation(format!("job {} is in the view and not in the history", at.name));
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use types::RunId;
 
-use super::{Accusations, Audit, Checker};
-use crate::sighting::Sighting;
+use super::{Audit, Checker, Violations};
+use crate::observation::Observation;
 
 #[derive(Default)]
 pub struct Ends {
@@ -17,18 +17,18 @@ impl Checker for Ends {
         "L1"
     }
 
-    fn see(&mut self, sighting: &Sighting, _accusations: &mut Accusations<'_>) {
-        if let Sighting::Acked { id, .. } = sighting {
+    fn observe(&mut self, observation: &Observation, _accusations: &mut Violations<'_>) {
+        if let Observation::Acked { id, .. } = observation {
             self.acked.insert(id.clone());
         }
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         for id in &self.acked {
             match audit.run(id) {
                 Some(run) if run.status().is_final() => {}
-                Some(run) => accusations.accuse(format!("{id} is {} and moves no more", run.status())),
-                None => accusations.accuse(format!("{id} never became a run")),
+                Some(run) => violations.add_violation(format!("{id} is {} and moves no more", run.status())),
+                None => violations.add_violation(format!("{id} never became a run")),
             }
         }
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::{Event, Fact};
 use types::{Key, Overlap, RunId};
 
-use super::{Accusations, Checker};
-use crate::sighting::Durable;
+use super::{Checker, Violations};
+use crate::observation::DurableEvent;
 
 #[derive(Default)]
 pub struct NoOverlap {
@@ -21,15 +21,15 @@ impl Checker for NoOverlap {
         "O1"
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         match durable.event {
             Event::Fired(fired) => {
                 let (id, key) = (&fired.request.id, &fired.request.key);
-                let Some(job) = durable.book.jobs.get(&fired.job) else { return };
+                let Some(job) = durable.job_model.jobs.get(&fired.job) else { return };
                 let spec = &job.definition.spec;
                 let recurs = spec.timing.recurrence.is_some();
-                if recurs && spec.overlap == Overlap::Skip && durable.book.live(job) > 0 {
-                    accusations.accuse(format!("{id} was fired beside the one before it"));
+                if recurs && spec.overlap == Overlap::Skip && durable.job_model.live(job) > 0 {
+                    violations.add_violation(format!("{id} was fired beside the one before it"));
                 }
                 if spec.overlap == Overlap::Queue {
                     self.turns.entry(key.clone()).or_default().push(id.clone());
@@ -43,7 +43,7 @@ impl Checker for NoOverlap {
                 match fact {
                     Fact::Completed | Fact::Undone | Fact::GivenUp => turn.retain(|live| live != run),
                     Fact::Started { .. } if turn.first() != Some(run) && self.blamed.insert(run.clone()) => {
-                        accusations.accuse(format!("{run} began before its turn"));
+                        violations.add_violation(format!("{run} began before its turn"));
                     }
                     _ => {}
                 }

@@ -3,7 +3,7 @@
 use kernel::{Fact, Run};
 use types::{Outcome, StepIndex, Work};
 
-use super::{Accusations, Audit, Checker};
+use super::{Audit, Checker, Violations};
 
 pub struct Order;
 
@@ -12,13 +12,14 @@ impl Checker for Order {
         "P5"
     }
 
-    fn audit(&self, audit: &Audit<'_>, accusations: &mut Accusations<'_>) {
+    fn audit(&self, audit: &Audit<'_>, violations: &mut Violations<'_>) {
         for run in audit.history.runs() {
             for (at, moment) in run.timeline.iter().enumerate() {
                 let Fact::Started { work: Work::Undo(step), .. } = moment.fact else { continue };
                 for later in owed_before(run, step, at) {
                     let id = &run.request.id;
-                    accusations.accuse(format!("{id}: step {} is undone before step {}", step.0, later.0));
+                    violations
+                        .add_violation(format!("{id}: step {} is undone before step {}", step.0, later.0));
                 }
             }
         }

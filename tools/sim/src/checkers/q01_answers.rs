@@ -6,9 +6,9 @@ use kernel::Event;
 use kernel::queue::{Left, MessageFact, MessageNo, QueueFact};
 use types::{PartitionId, Timestamp, Uid};
 
-use super::{Accusations, Checker};
-use crate::depot::Stands;
-use crate::sighting::{Durable, Settling, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation, Settling};
+use crate::queue_model::MessageStatus;
 
 #[derive(Default)]
 pub struct Answers {
@@ -32,16 +32,16 @@ impl Checker for Answers {
         "Q1"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
         self.seen += 1;
-        match sighting {
-            Sighting::Crashed { .. } => self.offered.clear(),
-            Sighting::MessagesOffered { to, messages } => {
+        match observation {
+            Observation::Crashed { .. } => self.offered.clear(),
+            Observation::MessagesOffered { to, messages } => {
                 for (id, _) in messages {
                     self.offered.entry((to.clone(), id.clone())).or_insert((self.seen, 0)).1 += 1;
                 }
             }
-            Sighting::MessagesTaken { to, partition, messages } => {
+            Observation::MessagesTaken { to, partition, messages } => {
                 for (id, no) in messages {
                     let known = match no {
                         Some(no) => self.sent.get(&(*partition, *no)) == Some(&(to.clone(), id.clone())),
@@ -49,22 +49,25 @@ impl Checker for Answers {
                     };
                     self.answered(to, id);
                     if !known {
-                        accusations
-                            .accuse(format!("{id} was confirmed by {to} as {no:?} and is not durable"));
+                        violations.add_violation(format!(
+                            "{id} was confirmed by {to} as {no:?} and is not durable"
+                        ));
                     }
                 }
             }
-            Sighting::MessageReceived { at, no, lock, .. } => {
+            Observation::MessageReceived { at, no, lock, .. } => {
                 let known = match lock {
                     Some((token, until)) => self.locked.contains(&(*token, *no, *until)),
                     None => self.taken.contains(no),
                 };
                 if !known {
-                    accusations
-                        .accuse(format!("message {} of {at} was handed out, which is not durable", no.0));
+                    violations.add_violation(format!(
+                        "message {} of {at} was handed out, which is not durable",
+                        no.0
+                    ));
                 }
             }
-            Sighting::Settled { at, no, token, settling, until } => {
+            Observation::Settled { at, no, token, settling, until } => {
                 let known = match (settling, until) {
                     (Settling::Renew, Some(until)) => self.renewed.contains(&(*token, *until)),
                     (Settling::Renew, None) => false,
@@ -72,7 +75,7 @@ impl Checker for Answers {
                 };
                 if !known {
                     let no = no.0;
-                    accusations.accuse(format!(
+                    violations.add_violation(format!(
                         "message {no} of {at}: {settling:?} was confirmed and is not durable"
                     ));
                 }
@@ -81,7 +84,7 @@ impl Checker for Answers {
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, _accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, _accusations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         match &**fact {
             QueueFact::Sent(sent) => {
@@ -95,10 +98,10 @@ impl Checker for Answers {
                 }
             }
             QueueFact::Message { queue, no, fact, .. } => {
-                let kept = durable.depot.kept(durable.partition, *queue, *no);
-                let token = kept.and_then(|(_, kept)| match kept.stands {
-                    Stands::With { token, .. } => Some(token),
-                    Stands::Ready | Stands::Waits { .. } => None,
+                let kept = durable.queue_model.kept(durable.partition, *queue, *no);
+                let token = kept.and_then(|(_, kept)| match kept.status {
+                    MessageStatus::Locked { token, .. } => Some(token),
+                    MessageStatus::Ready | MessageStatus::Scheduled { .. } => None,
                 });
                 self.note(*no, fact, token);
             }

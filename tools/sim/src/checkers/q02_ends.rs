@@ -7,9 +7,9 @@ use kernel::Event;
 use kernel::queue::{Left, MessageFact, MessageNo, QueueFact};
 use types::Uid;
 
-use super::{Accusations, Checker};
-use crate::depot::Stands;
-use crate::sighting::{Durable, Settling, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation, Settling};
+use crate::queue_model::MessageStatus;
 
 #[derive(Default)]
 pub struct Ends {
@@ -24,40 +24,40 @@ impl Checker for Ends {
         "Q2"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        match sighting {
-            Sighting::SettleAsked { token, settling: Settling::Complete } => {
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        match observation {
+            Observation::SettleAsked { token, settling: Settling::Complete } => {
                 self.completing.insert(*token);
             }
-            Sighting::Settled { at, no, settling: Settling::Complete, .. } => {
+            Observation::Settled { at, no, settling: Settling::Complete, .. } => {
                 self.completed.insert((at.clone(), *no));
             }
-            Sighting::MessageReceived { at, no, .. } if self.completed.contains(&(at.clone(), *no)) => {
-                accusations.accuse(format!("message {} of {at} was completed and came back", no.0));
+            Observation::MessageReceived { at, no, .. } if self.completed.contains(&(at.clone(), *no)) => {
+                violations.add_violation(format!("message {} of {at} was completed and came back", no.0));
             }
-            Sighting::DeletingAsked { .. } => self.deleting = true,
-            Sighting::PurgeAsked { .. } => self.purging = true,
+            Observation::DeletingAsked { .. } => self.deleting = true,
+            Observation::PurgeAsked { .. } => self.purging = true,
             _ => {}
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         let QueueFact::Message { queue, no, fact, .. } = &**fact else { return };
-        let Some((_, kept)) = durable.depot.kept(durable.partition, *queue, *no) else {
-            return accusations.accuse(format!("message {} had left its queue, and {fact:?}", no.0));
+        let Some((_, kept)) = durable.queue_model.kept(durable.partition, *queue, *no) else {
+            return violations.add_violation(format!("message {} had left its queue, and {fact:?}", no.0));
         };
         let MessageFact::Left { how } = fact else { return };
-        let asked = match (how, kept.stands) {
-            (Left::Completed, Stands::With { token, .. }) => self.completing.contains(&token),
-            (Left::Taken, Stands::Ready) => self.deleting,
-            (Left::Purged, Stands::Ready | Stands::Waits { .. }) => self.purging,
+        let asked = match (how, kept.status) {
+            (Left::Completed, MessageStatus::Locked { token, .. }) => self.completing.contains(&token),
+            (Left::Taken, MessageStatus::Ready) => self.deleting,
+            (Left::Purged, MessageStatus::Ready | MessageStatus::Scheduled { .. }) => self.purging,
             // Whether its time had come is judged by Q8.
-            (Left::Expired, Stands::Ready) => true,
+            (Left::Expired, MessageStatus::Ready) => true,
             _ => false,
         };
         if !asked {
-            accusations.accuse(format!("message {} was {:?} and left as {how:?}", no.0, kept.stands));
+            violations.add_violation(format!("message {} was {:?} and left as {how:?}", no.0, kept.status));
         }
     }
 }

@@ -7,9 +7,9 @@ use kernel::Event;
 use kernel::queue::{Left, MessageFact, QueueFact};
 use types::Uid;
 
-use super::{Accusations, Checker};
-use crate::depot::Stands;
-use crate::sighting::{Durable, Settling, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation, Settling};
+use crate::queue_model::MessageStatus;
 
 #[derive(Default)]
 pub struct OneHolder {
@@ -25,30 +25,30 @@ impl Checker for OneHolder {
         "Q3"
     }
 
-    fn see(&mut self, sighting: &Sighting, _accusations: &mut Accusations<'_>) {
-        match sighting {
-            Sighting::MessageReceived { lock: Some((token, _)), .. } => {
+    fn observe(&mut self, observation: &Observation, _accusations: &mut Violations<'_>) {
+        match observation {
+            Observation::MessageReceived { lock: Some((token, _)), .. } => {
                 self.received.insert(*token);
             }
-            Sighting::SettleAsked { token, settling } if *settling != Settling::Renew => {
+            Observation::SettleAsked { token, settling } if *settling != Settling::Renew => {
                 self.settling.insert(*token);
             }
             _ => {}
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         let QueueFact::Message { queue, no, at, fact } = &**fact else { return };
         if let MessageFact::Locked { token, .. } = fact
             && !self.given.insert(*token)
         {
-            accusations.accuse(format!("the lock of message {} was given before", no.0));
+            violations.add_violation(format!("the lock of message {} was given before", no.0));
         }
-        let Some((_, kept)) = durable.depot.kept(durable.partition, *queue, *no) else { return };
-        let Stands::With { token, until } = kept.stands else {
+        let Some((_, kept)) = durable.queue_model.kept(durable.partition, *queue, *no) else { return };
+        let MessageStatus::Locked { token, until } = kept.status else {
             if let MessageFact::Renewed { .. } = fact {
-                accusations.accuse(format!("message {} is with nobody and was renewed", no.0));
+                violations.add_violation(format!("message {} is with nobody and was renewed", no.0));
             }
             return;
         };
@@ -61,17 +61,17 @@ impl Checker for OneHolder {
             | MessageFact::Redriven
             | MessageFact::Left { .. } => {
                 let (no, until) = (no.0, until.0);
-                return accusations.accuse(format!(
+                return violations.add_violation(format!(
                     "message {no} is with a consumer until {until}, and at {}: {fact:?}",
                     at.0
                 ));
             }
         };
         if by_consumer && until <= *at {
-            accusations.accuse(format!("the lock of message {} had expired, and {fact:?}", no.0));
+            violations.add_violation(format!("the lock of message {} had expired, and {fact:?}", no.0));
         }
         if !by_consumer && until > *at && self.received.contains(&token) && !self.settling.contains(&token) {
-            accusations.accuse(format!("message {} was taken from its consumer by {fact:?}", no.0));
+            violations.add_violation(format!("message {} was taken from its consumer by {fact:?}", no.0));
         }
     }
 }

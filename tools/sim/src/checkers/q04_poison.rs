@@ -6,9 +6,9 @@ use kernel::Event;
 use kernel::queue::{MessageFact, QueueFact};
 use types::Uid;
 
-use super::{Accusations, Checker};
-use crate::depot::Stands;
-use crate::sighting::{Durable, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation};
+use crate::queue_model::MessageStatus;
 
 #[derive(Default)]
 pub struct Poison {
@@ -20,38 +20,41 @@ impl Checker for Poison {
         "Q4"
     }
 
-    fn see(&mut self, sighting: &Sighting, _accusations: &mut Accusations<'_>) {
-        if let Sighting::MessageReceived { lock: Some((token, _)), .. } = sighting {
+    fn observe(&mut self, observation: &Observation, _accusations: &mut Violations<'_>) {
+        if let Observation::MessageReceived { lock: Some((token, _)), .. } = observation {
             self.received.insert(*token);
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         let QueueFact::Message { queue, no, fact, .. } = &**fact else { return };
-        let Some((held, kept)) = durable.depot.kept(durable.partition, *queue, *no) else { return };
+        let Some((held, kept)) = durable.queue_model.kept(durable.partition, *queue, *no) else { return };
         let (no, was, max) = (no.0, kept.deliveries, held.spec.deliveries_max);
         match fact {
             MessageFact::Locked { .. } if !kept.dead && was >= held.deliveries_max => {
-                accusations.accuse(format!("message {no} is delivered for the {}th time", was + 1));
+                violations.add_violation(format!("message {no} is delivered for the {}th time", was + 1));
             }
             MessageFact::Returned { deliveries } => {
                 // A delivery that reached nobody does not count.
-                let reached = match kept.stands {
-                    Stands::With { token, .. } => self.received.contains(&token),
-                    Stands::Ready | Stands::Waits { .. } => true,
+                let reached = match kept.status {
+                    MessageStatus::Locked { token, .. } => self.received.contains(&token),
+                    MessageStatus::Ready | MessageStatus::Scheduled { .. } => true,
                 };
                 let counts = *deliveries == was || (!reached && *deliveries + 1 == was);
                 if !counts {
-                    accusations.accuse(format!("message {no} was delivered {was} times, not {deliveries}"));
+                    violations
+                        .add_violation(format!("message {no} was delivered {was} times, not {deliveries}"));
                 }
                 if !kept.dead && *deliveries == was && was >= max {
-                    accusations
-                        .accuse(format!("message {no} was delivered {was} times and is not a dead letter"));
+                    violations.add_violation(format!(
+                        "message {no} was delivered {was} times and is not a dead letter"
+                    ));
                 }
             }
             MessageFact::DeadLettered { reason, .. } if reason == "MaxDeliveryCountExceeded" && was < max => {
-                accusations.accuse(format!("message {no} is a dead letter after {was} deliveries of {max}"));
+                violations
+                    .add_violation(format!("message {no} is a dead letter after {was} deliveries of {max}"));
             }
             _ => {}
         }

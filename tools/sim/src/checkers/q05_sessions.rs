@@ -3,9 +3,9 @@
 use kernel::Event;
 use kernel::queue::{Left, MessageFact, QueueFact};
 
-use super::{Accusations, Checker};
-use crate::depot::Stands;
-use crate::sighting::Durable;
+use super::{Checker, Violations};
+use crate::observation::DurableEvent;
+use crate::queue_model::MessageStatus;
 
 pub struct Sessions;
 
@@ -14,11 +14,11 @@ impl Checker for Sessions {
         "Q5"
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         let QueueFact::Message { queue, no, fact, .. } = &**fact else { return };
         let (MessageFact::Locked { .. } | MessageFact::Left { how: Left::Taken }) = fact else { return };
-        let Some((held, kept)) = durable.depot.kept(durable.partition, *queue, *no) else { return };
+        let Some((held, kept)) = durable.queue_model.kept(durable.partition, *queue, *no) else { return };
         if !held.spec.sessions || kept.dead {
             return;
         }
@@ -27,16 +27,18 @@ impl Checker for Sessions {
         });
         for (other, each) in same {
             let (no, other_no) = (no.0, other.0);
-            match each.stands {
-                Stands::With { .. } => {
-                    accusations
-                        .accuse(format!("message {no} was handed out beside {other_no} of its session"));
+            match each.status {
+                MessageStatus::Locked { .. } => {
+                    violations.add_violation(format!(
+                        "message {no} was handed out beside {other_no} of its session"
+                    ));
                 }
-                Stands::Ready if other_no < no => {
-                    accusations
-                        .accuse(format!("message {no} was handed out before {other_no} of its session"));
+                MessageStatus::Ready if other_no < no => {
+                    violations.add_violation(format!(
+                        "message {no} was handed out before {other_no} of its session"
+                    ));
                 }
-                Stands::Ready | Stands::Waits { .. } => {}
+                MessageStatus::Ready | MessageStatus::Scheduled { .. } => {}
             }
         }
     }

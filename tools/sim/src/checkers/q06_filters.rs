@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kernel::Event;
 use kernel::queue::{QueueFact, QueueNo};
 
-use super::{Accusations, Checker};
-use crate::sighting::Durable;
+use super::{Checker, Violations};
+use crate::observation::DurableEvent;
 
 pub struct Filters;
 
@@ -15,21 +15,23 @@ impl Checker for Filters {
         "Q6"
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         let QueueFact::Sent(sent) = &**fact else { return };
-        let stock = durable.depot.stocks.get(&durable.partition);
-        let Some(named) = stock.and_then(|stock| stock.named.get(&sent.name)) else {
-            return accusations
-                .accuse(format!("message {} was sent to {}, which is not there", sent.no.0, sent.name));
+        let in_partition = durable.queue_model.partitions.get(&durable.partition);
+        let Some(entity) = in_partition.and_then(|in_partition| in_partition.entities.get(&sent.name)) else {
+            return violations.add_violation(format!(
+                "message {} was sent to {}, which is not there",
+                sent.no.0, sent.name
+            ));
         };
         let wanting =
-            named.to.iter().filter(|(_, (_, label))| label.is_none() || *label == sent.message.label);
+            entity.to.iter().filter(|(_, (_, label))| label.is_none() || *label == sent.message.label);
         let wanting: BTreeSet<QueueNo> = wanting.map(|(no, _)| *no).collect();
         let reached: BTreeSet<QueueNo> = sent.to.iter().copied().collect();
         if wanting != reached || reached.len() != sent.to.len() {
             let (no, to) = (sent.no.0, &sent.to);
-            accusations.accuse(format!("message {no} is wanted by {wanting:?} and reached {to:?}"));
+            violations.add_violation(format!("message {no} is wanted by {wanting:?} and reached {to:?}"));
         }
     }
 }

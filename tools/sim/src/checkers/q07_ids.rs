@@ -4,8 +4,8 @@
 use kernel::Event;
 use kernel::queue::QueueFact;
 
-use super::{Accusations, Checker};
-use crate::sighting::Durable;
+use super::{Checker, Violations};
+use crate::observation::DurableEvent;
 
 pub struct OneOfAnId;
 
@@ -14,18 +14,21 @@ impl Checker for OneOfAnId {
         "Q7"
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         let QueueFact::Sent(sent) = &**fact else { return };
-        let Some(stock) = durable.depot.stocks.get(&durable.partition) else { return };
-        if stock.sent.contains_key(&sent.no) {
-            accusations.accuse(format!("there are two messages with the number {}", sent.no.0));
+        let Some(in_partition) = durable.queue_model.partitions.get(&durable.partition) else { return };
+        if in_partition.sent.contains_key(&sent.no) {
+            violations.add_violation(format!("there are two messages with the number {}", sent.no.0));
         }
         let id = &sent.message.id;
         // Others are made by Sortie, and need not be remembered.
-        let Some(named) = stock.named.get(&sent.name).filter(|_| id.starts_with('m')) else { return };
-        if named.ids.get(id).is_some_and(|at| sent.at.since(*at) < named.window) {
-            accusations.accuse(format!("{id} was taken twice by {} within {}", sent.name, named.window));
+        let Some(entity) = in_partition.entities.get(&sent.name).filter(|_| id.starts_with('m')) else {
+            return;
+        };
+        if entity.ids.get(id).is_some_and(|at| sent.at.since(*at) < entity.window) {
+            violations
+                .add_violation(format!("{id} was taken twice by {} within {}", sent.name, entity.window));
         }
     }
 }

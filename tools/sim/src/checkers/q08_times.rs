@@ -4,9 +4,9 @@
 use kernel::Event;
 use kernel::queue::{Left, MessageFact, QueueFact};
 
-use super::{Accusations, Checker};
-use crate::depot::Stands;
-use crate::sighting::Durable;
+use super::{Checker, Violations};
+use crate::observation::DurableEvent;
+use crate::queue_model::MessageStatus;
 
 pub struct Times;
 
@@ -15,43 +15,45 @@ impl Checker for Times {
         "Q8"
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         if let QueueFact::Message { at, .. } = &**fact
             && *at != durable.wall
         {
             let (at, wall) = (at.0, durable.wall.0);
-            accusations.accuse(format!("a fact of a message is of {at}, the wall shows {wall}"));
+            violations.add_violation(format!("a fact of a message is of {at}, the wall shows {wall}"));
         }
         let QueueFact::Message { queue, no, at, fact } = &**fact else { return };
-        let Some((held, kept)) = durable.depot.kept(durable.partition, *queue, *no) else { return };
+        let Some((held, kept)) = durable.queue_model.kept(durable.partition, *queue, *no) else { return };
         let no = no.0;
         let expired = kept.expires_at.is_some_and(|expires_at| expires_at <= *at);
         match fact {
             MessageFact::Locked { .. } | MessageFact::Left { how: Left::Taken } => {
-                if let Stands::Waits { at: due } = kept.stands {
-                    accusations.accuse(format!("message {no} was handed out, and is due at {}", due.0));
+                if let MessageStatus::Scheduled { at: due } = kept.status {
+                    violations.add_violation(format!("message {no} was handed out, and is due at {}", due.0));
                 }
                 if expired && !kept.dead {
-                    accusations.accuse(format!("message {no} was handed out after it had expired"));
+                    violations.add_violation(format!("message {no} was handed out after it had expired"));
                 }
             }
-            MessageFact::Due => match kept.stands {
-                Stands::Waits { at: due } if due <= *at => {}
-                stands => {
-                    accusations.accuse(format!("message {no} became due at {} and was {stands:?}", at.0))
-                }
+            MessageFact::Due => match kept.status {
+                MessageStatus::Scheduled { at: due } if due <= *at => {}
+                status => violations
+                    .add_violation(format!("message {no} became due at {} and was {status:?}", at.0)),
             },
             MessageFact::Left { how: Left::Expired }
                 if !expired || kept.dead || held.spec.dead_letter_expired =>
             {
-                accusations.accuse(format!("message {no} expired at {}, {:?}, {kept:?}", at.0, held.spec));
+                violations
+                    .add_violation(format!("message {no} expired at {}, {:?}, {kept:?}", at.0, held.spec));
             }
             MessageFact::DeadLettered { reason, .. }
                 if reason == "TTLExpiredException" && !(expired && held.spec.dead_letter_expired) =>
             {
-                accusations
-                    .accuse(format!("message {no} is a dead letter at {} as if expired, {kept:?}", at.0));
+                violations.add_violation(format!(
+                    "message {no} is a dead letter at {} as if expired, {kept:?}",
+                    at.0
+                ));
             }
             _ => {}
         }

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::Event;
 use kernel::queue::{MessageNo, QueueFact};
 
-use super::{Accusations, Checker};
-use crate::depot::fingerprint;
-use crate::sighting::{Durable, Sighting};
+use super::{Checker, Violations};
+use crate::observation::{DurableEvent, Observation};
+use crate::queue_model::fingerprint;
 
 #[derive(Default)]
 pub struct Bodies {
@@ -21,30 +21,30 @@ impl Checker for Bodies {
         "Q9"
     }
 
-    fn see(&mut self, sighting: &Sighting, accusations: &mut Accusations<'_>) {
-        match sighting {
-            Sighting::MessagesOffered { to, messages } => {
+    fn observe(&mut self, observation: &Observation, violations: &mut Violations<'_>) {
+        match observation {
+            Observation::MessagesOffered { to, messages } => {
                 self.offered
                     .entry(to.clone())
                     .or_default()
                     .extend(messages.iter().map(|(_, message)| message));
             }
-            Sighting::MessageReceived { at, no, message, .. } => {
+            Observation::MessageReceived { at, no, message, .. } => {
                 let name = at.split('/').next().unwrap_or(at);
                 if self.sent.get(&(name.to_owned(), *no)) != Some(message) {
-                    accusations.accuse(format!("message {} of {at} is another than was sent", no.0));
+                    violations.add_violation(format!("message {} of {at} is another than was sent", no.0));
                 }
             }
             _ => {}
         }
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let Event::Queue(fact) = durable.event else { return };
         let QueueFact::Sent(sent) = &**fact else { return };
         let (name, message) = (sent.name.to_string(), fingerprint(&sent.message));
         if !self.offered.get(&name).is_some_and(|offered| offered.contains(&message)) {
-            accusations.accuse(format!("message {} of {name} is one that nobody sent", sent.no.0));
+            violations.add_violation(format!("message {} of {name} is one that nobody sent", sent.no.0));
         }
         self.sent.insert((name, sent.no), message);
     }

@@ -6,43 +6,43 @@ use regions::Role;
 use types::{JobState, PartitionId, RunStatus};
 
 use super::clients::COLLECTION;
-use super::play::Stage;
-use crate::book::Book;
-use crate::sighting::fingerprint;
+use super::play::SimulatedCluster;
+use crate::job_model::JobModel;
+use crate::observation::fingerprint;
 
 /// Partitions that nobody holds.
-pub fn homeless(stage: &Stage) -> Vec<PartitionId> {
-    let all = (0..stage.partitions()).map(PartitionId);
-    all.filter(|partition| stage.owner(*partition).is_none()).collect()
+pub fn unowned(cluster: &SimulatedCluster) -> Vec<PartitionId> {
+    let all = (0..cluster.partitions()).map(PartitionId);
+    all.filter(|partition| cluster.owner(*partition).is_none()).collect()
 }
 
 /// What instances hold, in words.
-pub fn who_holds(stage: &Stage) -> String {
+pub fn who_holds(cluster: &SimulatedCluster) -> String {
     let says = |one: &std::sync::Arc<super::instance::Instance>| {
         let stopped = one.engine.partitions().into_iter().filter_map(|info| info.stopped);
         format!("{} holds {:?} {:?}", one.life, one.engine.held(), stopped.collect::<Vec<_>>())
     };
-    stage.instances().iter().map(says).collect::<Vec<_>>().join("; ")
+    cluster.instances().iter().map(says).collect::<Vec<_>>().join("; ")
 }
 
 /// Something that still moves.
-pub async fn moving(stage: &Stage) -> Option<String> {
-    for partition in (0..stage.partitions()).map(PartitionId) {
+pub async fn moving(cluster: &SimulatedCluster) -> Option<String> {
+    for partition in (0..cluster.partitions()).map(PartitionId) {
         // One that was overtaken a moment ago is about to be taken.
-        let Some(owner) = stage.owner(partition) else {
+        let Some(owner) = cluster.owner(partition) else {
             return Some(format!("partition {partition} has no owner"));
         };
         match owner.engine.query(partition, |state: &State| (state.live_count(), state.inbox_through())).await
         {
             Ok((0, through)) => {
-                let world = stage.sim.world();
+                let world = cluster.sim.world();
                 let active = world.active();
                 let last = world.regions[active].streams[&super::inbox(partition)].last() * 65_536;
                 if through.0 < last {
                     return Some(format!("partition {partition} has taken {through} of {last}"));
                 }
-                let book = &world.judge.pasts[active].book;
-                let waits = book.jobs.values().find(|job| job.progress.state == JobState::Enabled);
+                let job_model = &world.checker.histories[active].job_model;
+                let waits = job_model.jobs.values().find(|job| job.progress.state == JobState::Enabled);
                 if let Some(job) = waits.filter(|_| partition.0 == 0) {
                     return Some(format!("job {} is to be fired", job.definition.name));
                 }
@@ -55,23 +55,23 @@ pub async fn moving(stage: &Stage) -> Option<String> {
 }
 
 /// Holds what there is against what was promised.
-pub async fn audit(stage: &Stage) {
-    for partition in (0..stage.partitions()).map(PartitionId) {
-        replayed(stage, partition).await;
+pub async fn audit(cluster: &SimulatedCluster) {
+    for partition in (0..cluster.partitions()).map(PartitionId) {
+        replayed(cluster, partition).await;
     }
-    acknowledged(stage);
-    effects(stage);
-    jobs(stage);
-    one_region(stage);
+    acknowledged(cluster);
+    effects(cluster);
+    jobs(cluster);
+    one_region(cluster);
 }
 
 /// The owner's state, and its view, are those that all frames make from the first on.
-async fn replayed(stage: &Stage, partition: PartitionId) {
-    let Some(owner) = stage.owner(partition) else { return };
+async fn replayed(cluster: &SimulatedCluster, partition: PartitionId) {
+    let Some(owner) = cluster.owner(partition) else { return };
     let Ok(state) = owner.engine.query(partition, State::clone).await else { return };
-    let mut world = stage.sim.world();
+    let mut world = cluster.sim.world();
     let active = world.active();
-    let history = &world.judge.pasts[active].history;
+    let history = &world.checker.histories[active].history;
     let mut wrong = Vec::new();
     if history.state(partition).is_some_and(|replayed| *replayed != state) {
         wrong.push(format!("partition {partition} is in another state than its frames make"));
@@ -83,16 +83,16 @@ async fn replayed(stage: &Stage, partition: PartitionId) {
             found => wrong.push(format!("{id} is {}, the view has {found:?}", run.status())),
         }
     }
-    wrong.into_iter().for_each(|what| world.judge.accuse("I21", what));
+    wrong.into_iter().for_each(|what| world.checker.add_violation("I21", what));
 }
 
 /// What was acknowledged has become one run, with its body, that has ended; or it is in what a lost region took along.
-fn acknowledged(stage: &Stage) {
-    let mut world = stage.sim.world();
+fn acknowledged(cluster: &SimulatedCluster) {
+    let mut world = cluster.sim.world();
     let active = world.active();
     let mut wrong = Vec::new();
-    for (id, body) in &world.judge.acked {
-        match world.judge.pasts[active].history.run(id) {
+    for (id, body) in &world.checker.acked {
+        match world.checker.histories[active].history.run(id) {
             Some(run) if fingerprint(&run.request.body) != *body => {
                 wrong.push(("I1", format!("{id} has another body")))
             }
@@ -100,20 +100,20 @@ fn acknowledged(stage: &Stage) {
                 wrong.push(("L1", format!("{id} is {} and moves no more", run.status())));
             }
             Some(_) => {}
-            None if world.judge.lost.contains(id) => {}
+            None if world.checker.lost.contains(id) => {}
             None => wrong.push(("I1", format!("{id} was acknowledged and is nowhere"))),
         }
     }
-    wrong.into_iter().for_each(|(id, what)| world.judge.accuse(id, what));
+    wrong.into_iter().for_each(|(id, what)| world.checker.add_violation(id, what));
 }
 
 /// The services have what the runs say.
-fn effects(stage: &Stage) {
-    let mut world = stage.sim.world();
+fn effects(cluster: &SimulatedCluster) {
+    let mut world = cluster.sim.world();
     let active = world.active();
     let mut wrong = Vec::new();
-    let untouched = |run: &&Run| !world.judge.touched.contains(&run.request.id);
-    for run in world.judge.pasts[active].history.runs().filter(untouched) {
+    let untouched = |run: &&Run| !world.checker.touched.contains(&run.request.id);
+    for run in world.checker.histories[active].history.runs().filter(untouched) {
         let id = &run.request.id;
         for (index, plan, step) in run.each_step() {
             let in_effect = world.ledger.in_effect(id, index);
@@ -127,23 +127,23 @@ fn effects(stage: &Stage) {
             }
         }
     }
-    wrong.into_iter().for_each(|(id, what)| world.judge.accuse(id, what));
+    wrong.into_iter().for_each(|(id, what)| world.checker.add_violation(id, what));
 }
 
 /// Jobs have fired as often as they should, and the view says so.
-fn jobs(stage: &Stage) {
-    let mut rows = Book::default();
-    if let Some(owner) = stage.owner(partition_of(COLLECTION, stage.partitions()))
+fn jobs(cluster: &SimulatedCluster) {
+    let mut rows = JobModel::default();
+    if let Some(owner) = cluster.owner(partition_of(COLLECTION, cluster.partitions()))
         && let Ok(Some(collection)) = owner.jobs.collection(COLLECTION)
     {
         for job in owner.jobs.jobs(&collection, None, usize::MAX).unwrap_or_default() {
             rows.jobs.insert(job.definition.at.clone(), job);
         }
     }
-    let mut world = stage.sim.world();
+    let mut world = cluster.sim.world();
     let active = world.active();
     let mut wrong = Vec::new();
-    for (at, job) in &world.judge.pasts[active].book.jobs {
+    for (at, job) in &world.checker.histories[active].job_model.jobs {
         let count = job.definition.spec.timing.recurrence.as_ref().and_then(|recurrence| recurrence.count);
         if count.is_some_and(|count| u64::from(count) != job.progress.fired) {
             wrong.push((
@@ -156,13 +156,13 @@ fn jobs(stage: &Stage) {
             wrong.push(("I21", format!("job {} is {row:?}, its history makes {job:?}", at.name)));
         }
     }
-    wrong.into_iter().for_each(|(id, what)| world.judge.accuse(id, what));
+    wrong.into_iter().for_each(|(id, what)| world.checker.add_violation(id, what));
 }
 
-fn one_region(stage: &Stage) {
-    let mut world = stage.sim.world();
+fn one_region(cluster: &SimulatedCluster) {
+    let mut world = cluster.sim.world();
     let active = world.regions.iter().filter(|region| region.state.role == Role::Active).count();
     if active != 1 {
-        world.judge.accuse("R1", format!("{active} regions are active when all is well"));
+        world.checker.add_violation("R1", format!("{active} regions are active when all is well"));
     }
 }

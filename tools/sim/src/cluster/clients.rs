@@ -15,9 +15,9 @@ use types::{
     Rule, RunId, RunStatus, Span, Timing, Uid, WorkflowName,
 };
 
-use super::play::Stage;
-use crate::dice;
-use crate::sighting::fingerprint;
+use super::play::SimulatedCluster;
+use crate::observation::fingerprint;
+use crate::rng;
 use crate::workflows;
 
 /// The one collection of a simulated cluster.
@@ -32,18 +32,18 @@ fn id(n: u32) -> RunId {
 }
 
 /// Hands in a request until it is acknowledged.
-pub async fn request(stage: Arc<Stage>, n: u32, workflow: u8) {
+pub async fn request(cluster: Arc<SimulatedCluster>, n: u32, workflow: u8) {
     let id = id(n);
     let key = Key::new(&format!("k{}", n % 3)).expect("a letter and a digit make a key");
-    let partition = PartitionId::of(&Key::new(id.as_str()).expect("an id makes a key"), stage.partitions());
+    let partition = PartitionId::of(&Key::new(id.as_str()).expect("an id makes a key"), cluster.partitions());
     let body = Bytes::from(format!(r#"{{"n":{n}}}"#));
     loop {
-        let Some(instance) = stage.somebody(id.as_str()) else {
+        let Some(instance) = cluster.somebody(id.as_str()) else {
             tokio::time::sleep(Duration::from_millis(500)).await;
             continue;
         };
         let request = Request {
-            accepted_at: stage.sim.wall(instance.life),
+            accepted_at: cluster.sim.wall(instance.life),
             id: id.clone(),
             workflow: WorkflowName::new(workflows::NAMES[usize::from(workflow)]).expect("a valid name"),
             version: 1,
@@ -56,27 +56,27 @@ pub async fn request(stage: Arc<Stage>, n: u32, workflow: u8) {
         let answer =
             tokio::time::timeout(PATIENCE, instance.journal.inbox_append(partition, vec![record])).await;
         if let Ok(Ok(seq)) = answer {
-            let now = stage.sim.now();
-            let mut world = stage.sim.world();
+            let now = cluster.sim.now();
+            let mut world = cluster.sim.world();
             world.figures.acknowledged += 1;
-            world.judge.acked.insert(id.clone(), fingerprint(&body));
-            world.see(now, &(n, seq));
+            world.checker.acked.insert(id.clone(), fingerprint(&body));
+            world.observe(now, &(n, seq));
             return world.say(now, || format!("{} acknowledged {id} as {seq} of {partition}", instance.life));
         }
-        let ms = stage.sim.world().draw(0, id.as_str()) % 1000;
+        let ms = cluster.sim.world().draw(0, id.as_str()) % 1000;
         tokio::time::sleep(Duration::from_millis(100 + ms)).await;
     }
 }
 
 /// Writes a job, where its collection is held, until it is there.
-pub async fn job(stage: Arc<Stage>, n: u8, every_s: u8, count: u32) {
-    let partition = partition_of(COLLECTION, stage.partitions());
-    let uid = |salt: u64| Uid(u128::from(dice::hash(&(stage.seed(), n, salt))).to_be_bytes());
+pub async fn job(cluster: Arc<SimulatedCluster>, n: u8, every_s: u8, count: u32) {
+    let partition = partition_of(COLLECTION, cluster.partitions());
+    let uid = |salt: u64| Uid(u128::from(rng::hash(&(cluster.seed(), n, salt))).to_be_bytes());
     let collection = CollectionDraft {
         subscription: "s".to_owned(),
         group: "g".to_owned(),
         name: "c".to_owned(),
-        uid: Uid(u128::from(dice::hash(&stage.seed())).to_be_bytes()),
+        uid: Uid(u128::from(rng::hash(&cluster.seed())).to_be_bytes()),
         spec: CollectionSpec {
             jobs_max: 100,
             period_min: Span::from_secs(1),
@@ -103,7 +103,7 @@ pub async fn job(stage: Arc<Stage>, n: u8, every_s: u8, count: u32) {
     ];
     for command in commands {
         loop {
-            if let Some(owner) = stage.owner(partition) {
+            if let Some(owner) = cluster.owner(partition) {
                 let answer =
                     tokio::time::timeout(PATIENCE, owner.engine.job(partition, command.clone())).await;
                 // Whoever was not answered may find that it was done.
@@ -137,9 +137,9 @@ fn spec(every_s: u8, count: u32) -> JobSpec {
 }
 
 /// Tries everything again that is parked.
-pub async fn retry_all(stage: &Stage) {
-    for partition in (0..stage.partitions()).map(PartitionId) {
-        let Some(owner) = stage.owner(partition) else { continue };
+pub async fn retry_all(cluster: &SimulatedCluster) {
+    for partition in (0..cluster.partitions()).map(PartitionId) {
+        let Some(owner) = cluster.owner(partition) else { continue };
         let is_parked = |run: &&Run| run.status() == RunStatus::Parked;
         let look = move |state: &kernel::State| {
             state.runs().filter(is_parked).map(|run| run.request.id.clone()).collect::<Vec<_>>()
@@ -153,7 +153,7 @@ pub async fn retry_all(stage: &Stage) {
     }
 }
 
-impl Stage {
+impl SimulatedCluster {
     /// Some instance that a client reaches: one of a region that takes itself for active.
     fn somebody(&self, who: &str) -> Option<Arc<super::instance::Instance>> {
         let mut world = self.sim.world();

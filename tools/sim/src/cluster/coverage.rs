@@ -1,25 +1,11 @@
 //! What some seed of a cluster must meet.
 
-macro_rules! sometimes {
-    ($($case:ident $what:literal,)*) => {
-        /// A situation that some seed must meet.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[repr(u8)]
-        pub enum Sometimes {
-            $($case,)*
-        }
+use crate::coverage::{Met, declare_situations};
 
-        impl Sometimes {
-            pub const ALL: &'static [Sometimes] = &[$(Sometimes::$case),*];
+/// The situations that a cluster has met.
+pub type Coverage = Met<Situation>;
 
-            pub fn what(self) -> &'static str {
-                match self { $(Sometimes::$case => $what),* }
-            }
-        }
-    };
-}
-
-sometimes! {
+declare_situations! {
     StoredLate "a message was stored after its sender had given up",
     StoredByNextLeader "a message that nobody acknowledged was stored by the next leader",
     StoredOnce "a message that was sent again was stored once",
@@ -28,7 +14,7 @@ sometimes! {
     RangeWithGap "a replica left something out",
     ReplicaDamaged "a replica lost or changed what was stored",
     Purged "a stream was purged",
-    BeatLost "a sign of life was lost",
+    HeartbeatLost "a sign of life was lost",
     Fenced "an owner that was overtaken was refused",
     FrozenFenced "an owner that had stood still was refused",
     ZombieCalled "an owner made a call when another had taken its partition",
@@ -42,32 +28,10 @@ sometimes! {
     AllKilled "all instances died at once",
     Undone "a run was undone",
     Switched "regions were switched and nothing was lost",
-    Usurped "a region became active while its pair went on",
+    BothActive "a region became active while its pair went on",
     NotLevel "a region that never had everything was not made active",
     TailLost "the pair never got the last messages of a region that was lost",
     Rejoined "a region came back and mirrored",
     MirrorCut "a purge that was late reached a mirror",
     InboxFilled "the inbox of a region that became active lagged its events",
-}
-
-/// Which situations were met.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Coverage(u64);
-
-impl Coverage {
-    pub fn note(&mut self, case: Sometimes) {
-        self.0 |= 1 << case as u8;
-    }
-
-    pub fn add(&mut self, other: Coverage) {
-        self.0 |= other.0;
-    }
-
-    pub fn missing(self) -> Vec<Sometimes> {
-        Sometimes::ALL.iter().copied().filter(|case| self.0 & (1 << *case as u8) == 0).collect()
-    }
-
-    pub fn met(self) -> usize {
-        self.0.count_ones() as usize
-    }
 }

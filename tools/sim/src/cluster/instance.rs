@@ -16,23 +16,23 @@ use types::{Epoch, PartitionId};
 use view::{Ids, View};
 
 use super::link::Link;
+use super::observed_journal::ObservedJournal;
 use super::register::RegisterClient;
-use super::services::Outside;
+use super::services::SimulatedServices;
 use super::snapshot_store::SnapshotStore;
-use super::watch::Watched;
 use super::world::Sim;
 use crate::faults::journal::FaultyJournal;
 use crate::faults::wire::FaultyWire;
 
 /// The journal of an instance.
-pub type Own = Watched<NatsJournal<FaultyWire<Link>, SnapshotStore>>;
+pub type InstanceJournal = ObservedJournal<NatsJournal<FaultyWire<Link>, SnapshotStore>>;
 
 /// An instance that runs.
 pub struct Instance {
     pub life: u32,
     pub region: usize,
     pub engine: Engine,
-    pub journal: Arc<Own>,
+    pub journal: Arc<InstanceJournal>,
     pub view: View,
     pub jobs: JobReader,
     membership: tokio::sync::Mutex<Option<Membership>>,
@@ -55,7 +55,7 @@ impl Instance {
         let snapshot_store = SnapshotStore { sim: sim.clone(), life, region };
         let installation = Installation { name: super::NAME.to_owned(), partitions, inbox_bytes_max: None };
         let inner = NatsJournal::over(link, &installation, snapshot_store, u64::from(life)).await?;
-        let journal = Arc::new(Watched { inner, sim: sim.clone(), life, region });
+        let journal = Arc::new(ObservedJournal { inner, sim: sim.clone(), life, region });
         let view = View::open(directory, crate::process::view_settings())?;
         let settings =
             engine::Settings { snapshot_after_bytes, ..engine::Settings::for_partitions(partitions) };
@@ -64,7 +64,7 @@ impl Instance {
             view.clone(),
             Arc::new(Ids::new()),
             catalogs,
-            Arc::new(Outside { sim: sim.clone(), life }),
+            Arc::new(SimulatedServices { sim: sim.clone(), life }),
             sim.clock(life),
             settings,
             engine::EngineMetrics::register(&mut Registry::default()),
@@ -79,7 +79,7 @@ impl Instance {
         };
         let known = tokio::sync::Mutex::new(known);
         let (control, own) = (AtomicBool::new(false), journal.clone());
-        let owner = Arc::new(Hold {
+        let owner = Arc::new(EngineOwner {
             engine: engine.clone(),
             control,
             journal: own,
@@ -107,17 +107,17 @@ impl Instance {
 }
 
 /// The engine, as the membership holds it. The control partition is not simulated: whoever takes it has it.
-struct Hold {
+struct EngineOwner {
     engine: Engine,
     control: AtomicBool,
-    journal: Arc<Own>,
+    journal: Arc<InstanceJournal>,
     /// The region's epoch that the journal was looked at in.
     known: tokio::sync::Mutex<u64>,
     /// The region's epoch in which each partition was taken.
     taken_in: Mutex<BTreeMap<PartitionId, u64>>,
 }
 
-impl Hold {
+impl EngineOwner {
     /// As a server does whose region has become active: what was known may be of a history that was replaced.
     async fn forget_a_replaced_history(&self) -> Result<u64, String> {
         let mut known = self.known.lock().await;
@@ -130,7 +130,7 @@ impl Hold {
     }
 }
 
-impl PartitionOwner for Hold {
+impl PartitionOwner for EngineOwner {
     async fn acquire(
         &self,
         partition: PartitionId,

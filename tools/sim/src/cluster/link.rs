@@ -9,10 +9,10 @@ use journal_nats::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
 use regions::Role;
 use tokio::sync::{oneshot, watch};
 
-use super::coverage::Sometimes;
+use super::coverage::Situation;
 use super::nats::{SERVERS, Stream};
 use super::world::{Sim, World};
-use crate::dice;
+use crate::rng;
 
 /// How long a client waits for an answer, in ms.
 const PATIENCE_MS: u64 = 2000;
@@ -128,8 +128,8 @@ async fn deliver(
         if until == u64::MAX || draw.is_multiple_of(2) {
             return None;
         }
-        sim.until(until + dice::hash(&(draw, 5_u64)) % 500).await;
-        sim.world().coverage.note(Sometimes::StoredByNextLeader);
+        sim.until(until + rng::hash(&(draw, 5_u64)) % 500).await;
+        sim.world().coverage.note(Situation::StoredByNextLeader);
     }
 }
 
@@ -146,17 +146,17 @@ impl World {
         let stored = stream.store(message, now);
         match &stored {
             Ok((sequence, true)) => self.stored(now, region, &message.stream, *sequence, Some(life)),
-            Ok((_, false)) => self.coverage.note(Sometimes::StoredOnce),
+            Ok((_, false)) => self.coverage.note(Situation::StoredOnce),
             Err(PublishError::WrongLast) => {
                 self.figures.refused += 1;
                 if super::is_claim(&message.payload) {
-                    self.coverage.note(Sometimes::ClaimRefused);
+                    self.coverage.note(Situation::ClaimRefused);
                 }
                 self.say(now, || {
                     format!("refused from {life}: {} after {:?}", message.stream, message.expected_last)
                 });
             }
-            Err(PublishError::Full) => self.coverage.note(Sometimes::StreamFull),
+            Err(PublishError::Full) => self.coverage.note(Situation::StreamFull),
             Err(_) => {}
         }
         Some(stored.map(|(sequence, _)| sequence))
@@ -218,29 +218,29 @@ impl Wire for Link {
         through: u64,
         bytes_max: usize,
     ) -> Result<Vec<(u64, Bytes)>, WireError> {
-        let stale_rate = u64::from(self.sim.world().weather().stale);
+        let stale_rate = u64::from(self.sim.world().network_faults().stale);
         let answer = self.ask(stream, move |stream, draw| {
             let whole = stream.range((draw % u64::from(SERVERS)) as u8, from, through, bytes_max);
-            let stale = dice::hash(&(draw, 6_u64)) % 1000 < stale_rate;
+            let stale = rng::hash(&(draw, 6_u64)) % 1000 < stale_rate;
             (whole, stale.then_some(draw))
         });
         let (mut messages, stale) = answer.await?;
         if let Some(draw) = stale.filter(|_| !messages.is_empty()) {
             // A replica that lags, or a consumer that was interrupted.
-            let at = dice::hash(&(draw, 7_u64)) as usize % messages.len();
+            let at = rng::hash(&(draw, 7_u64)) as usize % messages.len();
             if draw.is_multiple_of(3) {
                 messages.remove(at);
-                self.sim.world().coverage.note(Sometimes::RangeWithGap);
+                self.sim.world().coverage.note(Situation::RangeWithGap);
             } else {
                 messages.truncate(at);
-                self.sim.world().coverage.note(Sometimes::RangeShort);
+                self.sim.world().coverage.note(Situation::RangeShort);
             }
         }
         Ok(messages)
     }
 
     async fn purge(&self, stream: &str, first: u64) -> Result<(), WireError> {
-        self.sim.world().coverage.note(Sometimes::Purged);
+        self.sim.world().coverage.note(Situation::Purged);
         self.ask(stream, move |stream, _| stream.purge(first)).await
     }
 
@@ -252,7 +252,7 @@ impl Wire for Link {
             loop {
                 let lag_ms = {
                     let mut world = sim.world();
-                    let most = world.weather().told_ms;
+                    let most = world.network_faults().told_ms;
                     world.draw(life, &name) % (most + 1)
                 };
                 pass(lag_ms).await;

@@ -28,21 +28,21 @@ pub struct Stream {
     pub closed: bool,
     /// The region's epoch that its subject names, once it was opened by a promotion.
     pub opened: u64,
-    injuries: Vec<Injury>,
+    damages: Vec<ReplicaDamage>,
     /// Who was asked last, when whoever wants to answers.
     asked: u8,
 }
 
 /// What is wrong with one replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Injury {
+pub struct ReplicaDamage {
     pub server: u8,
-    pub harm: Harm,
+    pub damage: Damage,
 }
 
 /// How a replica differs from what was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Harm {
+pub enum Damage {
     /// It ends early.
     Short { last: u64 },
     /// Some messages are missing in the middle.
@@ -63,7 +63,7 @@ impl Stream {
             full: false,
             closed: false,
             opened: 0,
-            injuries: Vec::new(),
+            damages: Vec::new(),
             asked: 0,
         }
     }
@@ -149,18 +149,18 @@ impl Stream {
         found
     }
 
-    pub fn injure(&mut self, injury: Injury) {
-        self.injuries.push(injury);
+    pub fn damage_replica(&mut self, replica_damage: ReplicaDamage) {
+        self.damages.push(replica_damage);
     }
 
     pub fn heal(&mut self) {
-        self.injuries.clear();
+        self.damages.clear();
         self.full = false;
         self.leaderless_until = 0;
     }
 
-    pub fn is_injured(&self) -> bool {
-        !self.injuries.is_empty()
+    pub fn is_damaged(&self) -> bool {
+        !self.damages.is_empty()
     }
 
     fn whole(&self, sequence: u64) -> Option<Bytes> {
@@ -170,12 +170,12 @@ impl Stream {
 
     fn on(&self, server: u8, sequence: u64) -> Option<Bytes> {
         let mut message = self.whole(sequence)?;
-        for injury in self.injuries.iter().filter(|injury| injury.server == server) {
-            match injury.harm {
+        for replica_damage in self.damages.iter().filter(|replica_damage| replica_damage.server == server) {
+            match replica_damage.damage {
                 // Whoever leads has all that was agreed on.
-                Harm::Short { last } if sequence > last && server != self.leader => return None,
-                Harm::Gap { from, through } if (from..=through).contains(&sequence) => return None,
-                Harm::Flipped { sequence: at } if at == sequence => message = flipped(&message),
+                Damage::Short { last } if sequence > last && server != self.leader => return None,
+                Damage::Gap { from, through } if (from..=through).contains(&sequence) => return None,
+                Damage::Flipped { sequence: at } if at == sequence => message = flipped(&message),
                 _ => {}
             }
         }

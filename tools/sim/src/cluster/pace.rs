@@ -1,10 +1,12 @@
 //! How fast a cluster is when nothing but the journal takes time: the shipped engine at a steady pace, in simulated time.
 //! It holds the sums of docs/operating/scale.md against the code, however slow this machine is.
 
-use super::campaign::{catalogs, play_plan};
-use super::plan::{Deed, Plan, Timed, WALL_MS, Weather};
-use super::report::{Report, Tempo};
-use crate::plan::Fates;
+use super::coverage::Situation;
+use super::figures::{Figures, Throughput};
+use super::plan::{NetworkFaults, Operation, Plan, Timed, WALL_MS};
+use super::simulator::Clusters;
+use crate::plan::ServiceFaults;
+use crate::simulator::{Report, Simulator};
 
 /// By then every partition has an owner.
 const FIRST_MS: u64 = 15_000;
@@ -46,14 +48,14 @@ struct Case {
 
 /// Measures every case and prints it. True when each keeps to the sums.
 pub fn measure() -> anyhow::Result<bool> {
-    let catalogs = catalogs()?;
+    let simulator = Clusters::new()?;
     println!(
         "partitions  append ms  runs/s  frames/s each  at most  events a frame  events a run  ms a run  at most  kept up"
     );
     let mut well = true;
     for case in CASES {
-        let report = play_plan(&case.plan(), &catalogs, false)?;
-        well &= case.tell(&report);
+        let report = simulator.simulate(&case.plan(), false)?;
+        well &= case.print(&report);
     }
     Ok(well)
 }
@@ -65,9 +67,9 @@ impl Case {
 
     /// No faults: requests of the first workflow at an even pace. Services answer within milliseconds.
     fn plan(&self) -> Plan {
-        let deed = |n: u64| Timed {
+        let operation = |n: u64| Timed {
             at: FIRST_MS + n * 1000 / self.rate,
-            deed: Deed::Request { n: n as u32, workflow: 0 },
+            operation: Operation::Request { n: n as u32, workflow: 0 },
         };
         Plan {
             seed: 1,
@@ -76,15 +78,20 @@ impl Case {
             paired: 0,
             snapshot_after_bytes: 64 << 20,
             uneven_mirrors: false,
-            weather: Weather { way_ms: self.append_ms, sight_ms: 50, mirror_ms: 5, ..Weather::default() },
-            fates: Fates::default(),
+            network_faults: NetworkFaults {
+                latency_ms: self.append_ms,
+                register_lag_ms: 50,
+                mirror_ms: 5,
+                ..NetworkFaults::default()
+            },
+            service_faults: ServiceFaults::default(),
             wall_ms: WALL_MS,
-            deeds: (0..self.requests()).map(deed).collect(),
+            operations: (0..self.requests()).map(operation).collect(),
         }
     }
 
-    fn tell(&self, report: &Report) -> bool {
-        let Tempo { frames, events, ended, took_ms, last } = report.tempo;
+    fn print(&self, report: &Report<Figures, Situation>) -> bool {
+        let Throughput { frames, events, ended, took_ms, last } = report.figures.throughput;
         let worked_ms = (last.0 - WALL_MS) as u64 - FIRST_MS;
         let each = frames as f64 * 1000.0 / worked_ms as f64 / f64::from(self.partitions);
         let append_ms = self.append_ms as f64;

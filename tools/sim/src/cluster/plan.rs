@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::dice::Dice;
-use crate::plan::Fates;
+use crate::plan::ServiceFaults;
+use crate::rng::Rng;
 
 /// How long the part with faults lasts, in ms.
 const LENGTH_MS: u64 = 40_000;
@@ -25,15 +25,15 @@ pub struct Plan {
     /// Whether the mirror of an inbox may lag that of the events that mention its requests, and that of the events
     /// that of a snapshot.
     pub uneven_mirrors: bool,
-    pub weather: Weather,
-    pub fates: Fates,
+    pub network_faults: NetworkFaults,
+    pub service_faults: ServiceFaults,
     pub wall_ms: i64,
-    pub deeds: Vec<Timed>,
+    pub operations: Vec<Timed>,
 }
 
 /// How often, in a thousand, something goes wrong on the way to NATS, and how long ways are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Weather {
+pub struct NetworkFaults {
     pub request_lost: u16,
     pub answer_lost: u16,
     /// The answer comes after the sender has given up.
@@ -43,11 +43,11 @@ pub struct Weather {
     /// A replica that has not everything answers.
     pub stale: u16,
     /// A beat is lost.
-    pub beat_lost: u16,
+    pub heartbeat_lost: u16,
     /// The longest way, in ms.
-    pub way_ms: u64,
+    pub latency_ms: u64,
     /// The longest that somebody sees the register late, in ms.
-    pub sight_ms: u64,
+    pub register_lag_ms: u64,
     /// The longest that a mirror lags, in ms.
     pub mirror_ms: u64,
     /// The longest until somebody who follows a stream learns of a message, in ms.
@@ -59,12 +59,12 @@ pub struct Weather {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed {
     pub at: u64,
-    pub deed: Deed,
+    pub operation: Operation,
 }
 
 /// One thing that happens. A `slot` is a machine: instances come and go on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Deed {
+pub enum Operation {
     /// A client hands in request `n`, wherever somebody answers, until it is acknowledged.
     Request {
         n: u32,
@@ -105,7 +105,7 @@ pub enum Deed {
     },
     Slow {
         slot: u8,
-        way_ms: u64,
+        latency_ms: u64,
         for_ms: u64,
     },
     SetClock {
@@ -122,7 +122,7 @@ pub enum Deed {
         for_ms: u64,
     },
     /// Some replica of some stream loses or changes something that was stored.
-    Injure {
+    DamageReplica {
         region: u8,
         draw: u64,
     },
@@ -136,41 +136,55 @@ pub enum Deed {
         for_ms: u64,
     },
     /// The pair becomes active, after everything has reached it.
-    Switch,
+    SwitchRegions,
     /// The active region is lost with all its instances; the pair becomes active with what it has. The lost one
     /// comes back later.
-    Lose {
+    LoseRegion {
         back_ms: u64,
     },
     /// The pair becomes active with what it has while the other goes on, cut off, until it learns of it.
-    Usurp {
+    ForcePromotion {
         for_ms: u64,
     },
 }
 
+impl NetworkFaults {
+    /// All rates, for plans that are made smaller.
+    pub fn rates(&mut self) -> [&mut u16; 6] {
+        [
+            &mut self.request_lost,
+            &mut self.answer_lost,
+            &mut self.answer_late,
+            &mut self.stored_late,
+            &mut self.stale,
+            &mut self.heartbeat_lost,
+        ]
+    }
+}
+
 impl Plan {
     pub fn draw(seed: u64) -> Plan {
-        let mut dice = Dice::new(seed, "cluster");
-        let instances = dice.pick(&[2, 3, 3]);
-        let paired = if dice.one_in(3) { dice.pick(&[1, 2]) } else { 0 };
-        let mut deeds = work(&mut dice);
-        deeds.extend(faults(&mut dice, instances + paired));
-        deeds.extend(troubles(&mut dice, paired > 0));
+        let mut rng = Rng::new(seed, "cluster");
+        let instances = rng.pick(&[2, 3, 3]);
+        let paired = if rng.one_in(3) { rng.pick(&[1, 2]) } else { 0 };
+        let mut operations = work(&mut rng);
+        operations.extend(faults(&mut rng, instances + paired));
+        operations.extend(troubles(&mut rng, paired > 0));
         if paired > 0 {
-            deeds.extend(regions(&mut dice));
+            operations.extend(regions(&mut rng));
         }
-        deeds.sort_by_key(|timed| timed.at);
+        operations.sort_by_key(|timed| timed.at);
         Plan {
             seed,
-            partitions: dice.pick(&[2, 2, 3, 4]),
+            partitions: rng.pick(&[2, 2, 3, 4]),
             instances,
             paired,
-            snapshot_after_bytes: dice.pick(&[1 << 10, 4 << 10, 1 << 20]),
-            uneven_mirrors: Dice::new(seed, "mirrors").one_in(2),
-            weather: weather(&mut dice),
-            fates: fates(&mut dice),
+            snapshot_after_bytes: rng.pick(&[1 << 10, 4 << 10, 1 << 20]),
+            uneven_mirrors: Rng::new(seed, "mirrors").one_in(2),
+            network_faults: network_faults(&mut rng),
+            service_faults: service_faults(&mut rng),
             wall_ms: WALL_MS,
-            deeds,
+            operations,
         }
     }
 
@@ -189,35 +203,35 @@ impl Plan {
 
     /// The plan in a line.
     pub fn summary(&self) -> String {
-        let Plan { seed, partitions, instances, paired, deeds, .. } = self;
+        let Plan { seed, partitions, instances, paired, operations, .. } = self;
         format!(
             "cluster seed {seed}: {partitions} partitions, {instances}+{paired} instances, {} deeds",
-            deeds.len()
+            operations.len()
         )
     }
 }
 
-fn weather(dice: &mut Dice) -> Weather {
-    let mut rate = |most: u64| if dice.one_in(2) { dice.between(1, most) as u16 } else { 0 };
-    let mut weather = Weather {
+fn network_faults(rng: &mut Rng) -> NetworkFaults {
+    let mut rate = |most: u64| if rng.one_in(2) { rng.between(1, most) as u16 } else { 0 };
+    let mut network_faults = NetworkFaults {
         request_lost: rate(40),
         answer_lost: rate(60),
         answer_late: rate(40),
         stored_late: rate(60),
         stale: rate(300),
-        beat_lost: rate(150),
-        way_ms: dice.pick(&[1, 5, 40]),
-        sight_ms: dice.pick(&[50, 500, 3000]),
-        mirror_ms: dice.pick(&[5, 200, 3000]),
+        heartbeat_lost: rate(150),
+        latency_ms: rng.pick(&[1, 5, 40]),
+        register_lag_ms: rng.pick(&[50, 500, 3000]),
+        mirror_ms: rng.pick(&[5, 200, 3000]),
         told_ms: 0,
     };
-    weather.told_ms = 10 * weather.way_ms + 50;
-    weather
+    network_faults.told_ms = 10 * network_faults.latency_ms + 50;
+    network_faults
 }
 
-fn fates(dice: &mut Dice) -> Fates {
-    let mut rate = |most: u64| if dice.one_in(2) { dice.between(1, most) as u16 } else { 0 };
-    Fates {
+fn service_faults(rng: &mut Rng) -> ServiceFaults {
+    let mut rate = |most: u64| if rng.one_in(2) { rng.between(1, most) as u16 } else { 0 };
+    ServiceFaults {
         refused: rate(80),
         transient: rate(200),
         busy: 0,
@@ -226,99 +240,100 @@ fn fates(dice: &mut Dice) -> Fates {
         late: rate(100),
         twice: rate(100),
         undo_refused: 0,
-        way_ms: dice.pick(&[2, 20, 400]),
+        latency_ms: rng.pick(&[2, 20, 400]),
     }
 }
 
-fn work(dice: &mut Dice) -> Vec<Timed> {
-    let mut deeds = Vec::new();
-    for n in 0..dice.between(3, 9) as u32 {
-        let at = dice.below(LENGTH_MS);
-        deeds.push(Timed { at, deed: Deed::Request { n, workflow: dice.below(3) as u8 } });
-        if dice.one_in(3) {
-            deeds.push(Timed { at: at + dice.below(20_000), deed: Deed::Again { n } });
+fn work(rng: &mut Rng) -> Vec<Timed> {
+    let mut operations = Vec::new();
+    for n in 0..rng.between(3, 9) as u32 {
+        let at = rng.below(LENGTH_MS);
+        operations.push(Timed { at, operation: Operation::Request { n, workflow: rng.below(3) as u8 } });
+        if rng.one_in(3) {
+            operations.push(Timed { at: at + rng.below(20_000), operation: Operation::Again { n } });
         }
     }
-    for n in 0..dice.pick(&[0, 0, 1, 2]) {
-        let (every_s, count) = (dice.pick(&[2, 5]), dice.between(2, 5) as u32);
-        deeds.push(Timed { at: dice.below(LENGTH_MS / 3), deed: Deed::Job { n, every_s, count } });
+    for n in 0..rng.pick(&[0, 0, 1, 2]) {
+        let (every_s, count) = (rng.pick(&[2, 5]), rng.between(2, 5) as u32);
+        operations
+            .push(Timed { at: rng.below(LENGTH_MS / 3), operation: Operation::Job { n, every_s, count } });
     }
-    deeds
+    operations
 }
 
-fn faults(dice: &mut Dice, slots: u8) -> Vec<Timed> {
-    let mut deeds = Vec::new();
-    let mut several = |dice: &mut Dice, most: u64, make: &dyn Fn(&mut Dice, u8) -> Deed| {
-        if dice.one_in(2) {
-            for _ in 0..dice.between(1, most) {
-                let slot = dice.below(u64::from(slots)) as u8;
-                let deed = make(dice, slot);
-                deeds.push(Timed { at: dice.below(LENGTH_MS), deed });
+fn faults(rng: &mut Rng, slots: u8) -> Vec<Timed> {
+    let mut operations = Vec::new();
+    let mut several = |rng: &mut Rng, most: u64, make: &dyn Fn(&mut Rng, u8) -> Operation| {
+        if rng.one_in(2) {
+            for _ in 0..rng.between(1, most) {
+                let slot = rng.below(u64::from(slots)) as u8;
+                let operation = make(rng, slot);
+                operations.push(Timed { at: rng.below(LENGTH_MS), operation });
             }
         }
     };
-    let down = |dice: &mut Dice| dice.pick(&[0, 500, 3000, 12_000]);
-    several(dice, 3, &|dice, slot| Deed::Kill { slot, down_ms: down(dice) });
-    several(dice, 2, &|dice, slot| Deed::Leave { slot, down_ms: down(dice) });
-    several(dice, 3, &|dice, slot| Deed::Freeze {
+    let down = |rng: &mut Rng| rng.pick(&[0, 500, 3000, 12_000]);
+    several(rng, 3, &|rng, slot| Operation::Kill { slot, down_ms: down(rng) });
+    several(rng, 2, &|rng, slot| Operation::Leave { slot, down_ms: down(rng) });
+    several(rng, 3, &|rng, slot| Operation::Freeze {
         slot,
-        for_ms: dice.pick(&[1000, 5000, 9000, 15_000, 30_000]),
+        for_ms: rng.pick(&[1000, 5000, 9000, 15_000, 30_000]),
     });
-    several(dice, 2, &|dice, slot| Deed::Cut { slot, for_ms: dice.pick(&[1000, 5000, 12_000]) });
-    several(dice, 2, &|dice, slot| Deed::Slow {
+    several(rng, 2, &|rng, slot| Operation::Cut { slot, for_ms: rng.pick(&[1000, 5000, 12_000]) });
+    several(rng, 2, &|rng, slot| Operation::Slow {
         slot,
-        way_ms: dice.pick(&[100, 900, 2500]),
-        for_ms: dice.below(10_000),
+        latency_ms: rng.pick(&[100, 900, 2500]),
+        for_ms: rng.below(10_000),
     });
-    several(dice, 2, &|dice, slot| Deed::SetClock {
+    several(rng, 2, &|rng, slot| Operation::SetClock {
         slot,
-        by_ms: dice.pick(&[-60_000, -1000, 1000, 60_000]),
+        by_ms: rng.pick(&[-60_000, -1000, 1000, 60_000]),
     });
-    several(dice, 4, &|_, slot| Deed::Snapshot { slot });
-    deeds
+    several(rng, 4, &|_, slot| Operation::Snapshot { slot });
+    operations
 }
 
-fn troubles(dice: &mut Dice, two: bool) -> Vec<Timed> {
-    let mut deeds = Vec::new();
-    let mut several = |dice: &mut Dice, most: u64, make: &dyn Fn(&mut Dice, u8) -> Deed| {
-        if dice.one_in(2) {
-            for _ in 0..dice.between(1, most) {
-                let region = if two { dice.below(2) as u8 } else { 0 };
-                let deed = make(dice, region);
-                deeds.push(Timed { at: dice.below(LENGTH_MS), deed });
+fn troubles(rng: &mut Rng, two: bool) -> Vec<Timed> {
+    let mut operations = Vec::new();
+    let mut several = |rng: &mut Rng, most: u64, make: &dyn Fn(&mut Rng, u8) -> Operation| {
+        if rng.one_in(2) {
+            for _ in 0..rng.between(1, most) {
+                let region = if two { rng.below(2) as u8 } else { 0 };
+                let operation = make(rng, region);
+                operations.push(Timed { at: rng.below(LENGTH_MS), operation });
             }
         }
     };
-    several(dice, 3, &|dice, region| Deed::LeaderGone {
+    several(rng, 3, &|rng, region| Operation::LeaderGone {
         region,
-        server: dice.below(3) as u8,
-        for_ms: dice.between(4000, 9000),
+        server: rng.below(3) as u8,
+        for_ms: rng.between(4000, 9000),
     });
-    several(dice, 4, &|dice, region| Deed::Injure { region, draw: dice.next() });
-    if dice.one_in(4) {
-        let deed = Deed::Fill { region: 0, for_ms: dice.below(8000) };
-        deeds.push(Timed { at: dice.below(LENGTH_MS), deed });
+    several(rng, 4, &|rng, region| Operation::DamageReplica { region, draw: rng.next() });
+    if rng.one_in(4) {
+        let operation = Operation::Fill { region: 0, for_ms: rng.below(8000) };
+        operations.push(Timed { at: rng.below(LENGTH_MS), operation });
     }
-    if dice.one_in(6) {
-        let deed = Deed::KillAll { down_ms: dice.pick(&[0, 3000, 12_000]) };
-        deeds.push(Timed { at: dice.below(LENGTH_MS), deed });
+    if rng.one_in(6) {
+        let operation = Operation::KillAll { down_ms: rng.pick(&[0, 3000, 12_000]) };
+        operations.push(Timed { at: rng.below(LENGTH_MS), operation });
     }
-    deeds
+    operations
 }
 
-fn regions(dice: &mut Dice) -> Vec<Timed> {
-    let mut deeds = Vec::new();
-    if dice.one_in(2) {
-        let deed = Deed::CutLink { for_ms: dice.pick(&[2000, 10_000]) };
-        deeds.push(Timed { at: dice.below(LENGTH_MS), deed });
+fn regions(rng: &mut Rng) -> Vec<Timed> {
+    let mut operations = Vec::new();
+    if rng.one_in(2) {
+        let operation = Operation::CutLink { for_ms: rng.pick(&[2000, 10_000]) };
+        operations.push(Timed { at: rng.below(LENGTH_MS), operation });
     }
-    for _ in 0..dice.pick(&[0, 1, 1, 2]) {
-        let deed = match dice.below(3) {
-            0 => Deed::Switch,
-            1 => Deed::Lose { back_ms: dice.pick(&[3000, 15_000]) },
-            _ => Deed::Usurp { for_ms: dice.pick(&[3000, 15_000]) },
+    for _ in 0..rng.pick(&[0, 1, 1, 2]) {
+        let operation = match rng.below(3) {
+            0 => Operation::SwitchRegions,
+            1 => Operation::LoseRegion { back_ms: rng.pick(&[3000, 15_000]) },
+            _ => Operation::ForcePromotion { for_ms: rng.pick(&[3000, 15_000]) },
         };
-        deeds.push(Timed { at: dice.between(5000, LENGTH_MS), deed });
+        operations.push(Timed { at: rng.between(5000, LENGTH_MS), operation });
     }
-    deeds
+    operations
 }

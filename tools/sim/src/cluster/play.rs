@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex};
 use engine::Catalogs;
 use types::PartitionId;
 
-use super::coverage::Sometimes;
+use super::coverage::Situation;
+use super::figures::Figures;
 use super::instance::Instance;
-use super::nats::{Harm, Injury, SERVERS};
-use super::plan::{Deed, Plan};
-use super::report::Report;
+use super::nats::{Damage, ReplicaDamage, SERVERS};
+use super::plan::{Operation, Plan};
 use super::world::{Life, Sim};
 use super::{audit, clients, regions};
-use crate::{dice, panics};
+use crate::simulator::Report;
+use crate::{panics, rng};
 
 /// How long after the last deed the faults are over, in ms.
 const HEAL_AFTER_MS: u64 = 2000;
@@ -29,7 +30,7 @@ const HELD_MS: u64 = 120_000;
 const REST_MS: u64 = 900_000;
 
 /// The stage of a simulation: who is on it.
-pub struct Stage {
+pub struct SimulatedCluster {
     pub sim: Arc<Sim>,
     directory: PathBuf,
     catalogs: Catalogs,
@@ -40,21 +41,21 @@ pub struct Stage {
 }
 
 /// Plays a plan. `directory` is empty, for the files of views.
-pub fn play(plan: &Plan, directory: &Path, catalogs: &Catalogs, print: bool) -> Report {
+pub fn play(plan: &Plan, directory: &Path, catalogs: &Catalogs, print: bool) -> Report<Figures, Situation> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime =
         builder.enable_time().start_paused(true).build().expect("a runtime without I/O needs nothing");
     let sim = runtime.block_on(async { Arc::new(Sim::new(plan.clone(), catalogs.load(), print)) });
     let played = || {
         runtime.block_on(async {
-            let stage = Arc::new(Stage {
+            let cluster = Arc::new(SimulatedCluster {
                 sim: sim.clone(),
                 directory: directory.to_owned(),
                 catalogs: catalogs.clone(),
                 present: Mutex::default(),
                 waiting: Mutex::default(),
             });
-            run(&stage).await;
+            run(&cluster).await;
             sim.now()
         })
     };
@@ -63,44 +64,44 @@ pub fn play(plan: &Plan, directory: &Path, catalogs: &Catalogs, print: bool) -> 
     drop(runtime);
     let mut world = sim.world();
     if let Some(panic) = panics::take() {
-        world.judge.accuse("P0", format!("panic: {panic}"));
+        world.checker.add_violation("P0", format!("panic: {panic}"));
     }
     world.figures.lives = world.lives.len() as u64;
     world.figures.simulated_ms = simulated_ms;
+    world.figures.throughput = world.checker.histories[world.active()].throughput;
     Report {
         figures: world.figures,
         coverage: world.coverage,
-        tempo: world.judge.pasts[world.active()].tempo,
-        violations: world.judge.found.clone(),
+        violations: world.checker.found.clone(),
         trace: world.trace(),
     }
 }
 
-async fn run(stage: &Arc<Stage>) {
-    let plan = stage.sim.world().plan.clone();
+async fn run(cluster: &Arc<SimulatedCluster>) {
+    let plan = cluster.sim.world().plan.clone();
     for slot in 0..plan.slots() {
-        stage.start(slot);
+        cluster.start(slot);
     }
     if plan.paired > 0 {
-        regions::begin(stage);
+        regions::begin(cluster);
     }
-    for timed in plan.deeds {
-        stage.sim.until(timed.at).await;
-        if stage.has_failed() {
+    for timed in plan.operations {
+        cluster.sim.until(timed.at).await;
+        if cluster.has_failed() {
             return;
         }
-        stage.sim.say(|| format!("-- {:?}", timed.deed));
-        act(stage, timed.deed);
+        cluster.sim.say(|| format!("-- {:?}", timed.operation));
+        act(cluster, timed.operation);
     }
-    let last = stage.sim.now();
-    stage.sim.until(last + HEAL_AFTER_MS).await;
-    stage.heal().await;
-    if rest(stage).await && !stage.has_failed() {
-        audit::audit(stage).await;
+    let last = cluster.sim.now();
+    cluster.sim.until(last + HEAL_AFTER_MS).await;
+    cluster.heal().await;
+    if rest(cluster).await && !cluster.has_failed() {
+        audit::audit(cluster).await;
     }
 }
 
-impl Stage {
+impl SimulatedCluster {
     pub fn partitions(&self) -> u16 {
         self.sim.world().plan.partitions
     }
@@ -110,7 +111,7 @@ impl Stage {
     }
 
     fn has_failed(&self) -> bool {
-        !self.sim.world().judge.found.is_empty()
+        !self.sim.world().checker.found.is_empty()
     }
 
     /// Those who run, or seem to.
@@ -126,7 +127,7 @@ impl Stage {
         let held =
             here.filter_map(|one| one.engine.held().get(&partition).map(|epoch| (epoch.0, one.clone())));
         let newest = held.max_by_key(|(epoch, _)| *epoch);
-        let written = self.sim.world().judge.chain(active, partition).written_in();
+        let written = self.sim.world().checker.chain(active, partition).written_in();
         newest.filter(|(epoch, _)| *epoch >= written).map(|(_, one)| one)
     }
 
@@ -149,17 +150,17 @@ impl Stage {
         };
         self.sim.say(|| format!("instance {life} starts in slot {slot}"));
         let directory = self.directory.join(format!("{life}"));
-        let stage = self.clone();
+        let cluster = self.clone();
         tokio::spawn(async move {
             loop {
-                match Instance::start(&stage.sim, life, &directory, stage.catalogs.clone()).await {
+                match Instance::start(&cluster.sim, life, &directory, cluster.catalogs.clone()).await {
                     Ok(instance) => {
                         let mut present =
-                            stage.present.lock().expect("nobody panics while holding the stage");
+                            cluster.present.lock().expect("nobody panics while holding the stage");
                         present.insert(slot, Arc::new(instance));
                         return;
                     }
-                    Err(error) => stage.sim.say(|| format!("instance {life} does not start: {error:#}")),
+                    Err(error) => cluster.sim.say(|| format!("instance {life} does not start: {error:#}")),
                 }
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
             }
@@ -175,21 +176,21 @@ impl Stage {
     }
 
     fn start_later(self: &Arc<Self>, slot: u8, down_ms: u64) {
-        let stage = self.clone();
+        let cluster = self.clone();
         tokio::spawn(async move {
             tokio::time::sleep(std::time::Duration::from_millis(down_ms)).await;
             let lost = {
-                let world = stage.sim.world();
+                let world = cluster.sim.world();
                 world.regions[world.plan.region_of(slot)].lost
             };
-            if !lost && stage.present(slot).is_none() {
-                stage.start(slot);
+            if !lost && cluster.present(slot).is_none() {
+                cluster.start(slot);
             }
         });
     }
 
     /// Whatever happens to the instance in a slot.
-    fn strike(&self, slot: u8, how: impl FnOnce(&mut Life, u64)) {
+    fn affect(&self, slot: u8, how: impl FnOnce(&mut Life, u64)) {
         let now = self.sim.now();
         if let Some(instance) = self.present(slot) {
             how(self.sim.world().lives.get_mut(&instance.life).expect("it lives"), now);
@@ -223,51 +224,59 @@ impl Stage {
     }
 }
 
-fn act(stage: &Arc<Stage>, deed: Deed) {
-    match deed {
-        Deed::Request { n, workflow } => stage.wait_for(clients::request(stage.clone(), n, workflow)),
-        Deed::Again { n } => {
-            let asked = stage.sim.world().plan.deeds.iter().find_map(|timed| match timed.deed {
-                Deed::Request { n: asked, workflow } if asked == n => Some(workflow),
+fn act(cluster: &Arc<SimulatedCluster>, operation: Operation) {
+    match operation {
+        Operation::Request { n, workflow } => {
+            cluster.wait_for(clients::request(cluster.clone(), n, workflow))
+        }
+        Operation::Again { n } => {
+            let asked = cluster.sim.world().plan.operations.iter().find_map(|timed| match timed.operation {
+                Operation::Request { n: asked, workflow } if asked == n => Some(workflow),
                 _ => None,
             });
             if let Some(workflow) = asked {
-                stage.wait_for(clients::request(stage.clone(), n, workflow));
+                cluster.wait_for(clients::request(cluster.clone(), n, workflow));
             }
         }
-        Deed::Job { n, every_s, count } => stage.wait_for(clients::job(stage.clone(), n, every_s, count)),
-        Deed::Kill { slot, down_ms } => stage.kill(slot, down_ms),
-        Deed::KillAll { down_ms } => {
-            stage.sim.world().coverage.note(Sometimes::AllKilled);
-            let slots = stage.sim.world().plan.slots();
-            (0..slots).for_each(|slot| stage.kill(slot, down_ms));
+        Operation::Job { n, every_s, count } => {
+            cluster.wait_for(clients::job(cluster.clone(), n, every_s, count))
         }
-        Deed::Leave { slot, down_ms } => leave(stage, slot, down_ms),
-        Deed::Freeze { slot, for_ms } => stage.strike(slot, |life, now| life.frozen_until = now + for_ms),
-        Deed::Cut { slot, for_ms } => stage.strike(slot, |life, now| life.cut_until = now + for_ms),
-        Deed::Slow { slot, way_ms, for_ms } => {
-            stage.strike(slot, |life, now| life.slow = (now + for_ms, way_ms))
+        Operation::Kill { slot, down_ms } => cluster.kill(slot, down_ms),
+        Operation::KillAll { down_ms } => {
+            cluster.sim.world().coverage.note(Situation::AllKilled);
+            let slots = cluster.sim.world().plan.slots();
+            (0..slots).for_each(|slot| cluster.kill(slot, down_ms));
         }
-        Deed::SetClock { slot, by_ms } => stage.strike(slot, |life, _| {
+        Operation::Leave { slot, down_ms } => leave(cluster, slot, down_ms),
+        Operation::Freeze { slot, for_ms } => {
+            cluster.affect(slot, |life, now| life.frozen_until = now + for_ms)
+        }
+        Operation::Cut { slot, for_ms } => cluster.affect(slot, |life, now| life.cut_until = now + for_ms),
+        Operation::Slow { slot, latency_ms, for_ms } => {
+            cluster.affect(slot, |life, now| life.slow = (now + for_ms, latency_ms))
+        }
+        Operation::SetClock { slot, by_ms } => cluster.affect(slot, |life, _| {
             life.set_ms.fetch_add(by_ms, Ordering::Relaxed);
         }),
-        Deed::Snapshot { slot } => {
-            if let Some(instance) = stage.present(slot) {
+        Operation::Snapshot { slot } => {
+            if let Some(instance) = cluster.present(slot) {
                 instance.engine.ask_snapshots();
             }
         }
-        Deed::LeaderGone { region, server, for_ms } => leader_gone(stage, region, server, for_ms),
-        Deed::Injure { region, draw } => injure(stage, region, draw),
-        Deed::Fill { region, for_ms } => fill(stage, region, for_ms),
-        Deed::CutLink { for_ms } => {
-            let until = stage.sim.now() + for_ms;
-            stage.sim.world().link_cut_until = until;
+        Operation::LeaderGone { region, server, for_ms } => leader_gone(cluster, region, server, for_ms),
+        Operation::DamageReplica { region, draw } => damage_replica(cluster, region, draw),
+        Operation::Fill { region, for_ms } => fill(cluster, region, for_ms),
+        Operation::CutLink { for_ms } => {
+            let until = cluster.sim.now() + for_ms;
+            cluster.sim.world().link_cut_until = until;
         }
-        Deed::Switch | Deed::Lose { .. } | Deed::Usurp { .. } => regions::act(stage, &deed),
+        Operation::SwitchRegions | Operation::LoseRegion { .. } | Operation::ForcePromotion { .. } => {
+            regions::act(cluster, &operation)
+        }
     }
 }
 
-impl Stage {
+impl SimulatedCluster {
     fn wait_for(&self, client: impl Future<Output = ()> + Send + 'static) {
         self.waiting.lock().expect("nobody panics while holding the clients").push(tokio::spawn(client));
     }
@@ -279,92 +288,92 @@ impl Stage {
 }
 
 /// An instance leaves as it should; when it cannot, it is killed in the end.
-fn leave(stage: &Arc<Stage>, slot: u8, down_ms: u64) {
-    let Some(instance) = stage.present(slot) else { return };
-    let stage = stage.clone();
+fn leave(cluster: &Arc<SimulatedCluster>, slot: u8, down_ms: u64) {
+    let Some(instance) = cluster.present(slot) else { return };
+    let cluster = cluster.clone();
     tokio::spawn(async move {
         instance.leave().await;
-        let still = stage.present(slot).is_some_and(|present| present.life == instance.life);
-        if still {
-            stage.kill(slot, down_ms);
+        let present = cluster.present(slot).is_some_and(|present| present.life == instance.life);
+        if present {
+            cluster.kill(slot, down_ms);
         }
     });
 }
 
-fn leader_gone(stage: &Arc<Stage>, region: u8, server: u8, for_ms: u64) {
-    let until = stage.sim.now() + for_ms;
-    let mut world = stage.sim.world();
+fn leader_gone(cluster: &Arc<SimulatedCluster>, region: u8, server: u8, for_ms: u64) {
+    let until = cluster.sim.now() + for_ms;
+    let mut world = cluster.sim.world();
     let seed = world.plan.seed;
     for (name, stream) in &mut world.regions[usize::from(region)].streams {
         if stream.leader == server {
             stream.leaderless_until = until;
-            stream.leader = (server + 1 + (dice::hash(&(seed, name, until)) % 2) as u8) % SERVERS;
+            stream.leader = (server + 1 + (rng::hash(&(seed, name, until)) % 2) as u8) % SERVERS;
         }
     }
 }
 
 /// Harms one replica of one stream; the others stay as they are, so that nothing is gone for good.
-fn injure(stage: &Arc<Stage>, region: u8, draw: u64) {
-    let mut world = stage.sim.world();
+fn damage_replica(cluster: &Arc<SimulatedCluster>, region: u8, draw: u64) {
+    let mut world = cluster.sim.world();
     let streams = &mut world.regions[usize::from(region)].streams;
     let nth = draw as usize % streams.len();
     let stream = streams.values_mut().nth(nth).expect("counted");
     let last = stream.last();
-    if stream.is_injured() || last < 2 {
+    if stream.is_damaged() || last < 2 {
         return;
     }
     let sequence = 1 + (draw >> 16) % (last - 1);
-    let harm = match (draw >> 8) % 3 {
-        0 => Harm::Short { last: sequence },
-        1 => Harm::Gap { from: sequence, through: (sequence + (draw >> 24) % 3).min(last - 1) },
-        _ => Harm::Flipped { sequence },
+    let damage = match (draw >> 8) % 3 {
+        0 => Damage::Short { last: sequence },
+        1 => Damage::Gap { from: sequence, through: (sequence + (draw >> 24) % 3).min(last - 1) },
+        _ => Damage::Flipped { sequence },
     };
-    stream.injure(Injury { server: ((draw >> 4) % u64::from(SERVERS)) as u8, harm });
-    world.coverage.note(Sometimes::ReplicaDamaged);
+    stream.damage_replica(ReplicaDamage { server: ((draw >> 4) % u64::from(SERVERS)) as u8, damage });
+    world.coverage.note(Situation::ReplicaDamaged);
 }
 
-fn fill(stage: &Arc<Stage>, region: u8, for_ms: u64) {
-    let set = move |stage: &Stage, full: bool| {
-        let mut world = stage.sim.world();
+fn fill(cluster: &Arc<SimulatedCluster>, region: u8, for_ms: u64) {
+    let set = move |cluster: &SimulatedCluster, full: bool| {
+        let mut world = cluster.sim.world();
         world.regions[usize::from(region)].streams.values_mut().for_each(|stream| stream.full = full);
     };
-    set(stage, true);
-    let stage = stage.clone();
+    set(cluster, true);
+    let cluster = cluster.clone();
     tokio::spawn(async move {
         tokio::time::sleep(std::time::Duration::from_millis(for_ms)).await;
-        set(&stage, false);
+        set(&cluster, false);
     });
 }
 
 /// Lets the world go on without faults until nothing moves. True when it has come to rest.
-async fn rest(stage: &Arc<Stage>) -> bool {
-    let healed = stage.sim.now();
+async fn rest(cluster: &Arc<SimulatedCluster>) -> bool {
+    let healed = cluster.sim.now();
     let mut held = false;
     loop {
-        let now = stage.sim.now();
-        stage.sim.until(now + LOOK_MS).await;
-        if stage.has_failed() {
+        let now = cluster.sim.now();
+        cluster.sim.until(now + LOOK_MS).await;
+        if cluster.has_failed() {
             return false;
         }
-        let homeless = audit::homeless(stage);
-        held |= homeless.is_empty();
+        let unowned = audit::unowned(cluster);
+        held |= unowned.is_empty();
         if !held && now > healed + HELD_MS {
-            let world_says = audit::who_holds(stage);
-            stage.sim.accuse("L3", format!("partitions {homeless:?} have no owner: {world_says}"));
+            let world_says = audit::who_holds(cluster);
+            cluster.sim.add_violation("L3", format!("partitions {unowned:?} have no owner: {world_says}"));
             return false;
         }
-        clients::retry_all(stage).await;
+        clients::retry_all(cluster).await;
         // Asked in this order: what ends may set something else in motion.
-        let outside = stage.is_waited_for() || stage.sim.world().figures.on_the_wire > 0;
-        let moving = audit::moving(stage).await;
-        if homeless.is_empty() && moving.is_none() && !outside {
+        let outside = cluster.is_waited_for() || cluster.sim.world().figures.on_the_wire > 0;
+        let moving = audit::moving(cluster).await;
+        if unowned.is_empty() && moving.is_none() && !outside {
             return true;
         }
         if now > healed + REST_MS {
-            let waits = stage.is_waited_for();
+            let waits = cluster.is_waited_for();
             let what =
-                format!("the cluster does not come to rest: {moving:?}, {homeless:?}, clients wait: {waits}");
-            stage.sim.accuse("L1", what);
+                format!("the cluster does not come to rest: {moving:?}, {unowned:?}, clients wait: {waits}");
+            cluster.sim.add_violation("L1", what);
             return false;
         }
     }

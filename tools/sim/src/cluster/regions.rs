@@ -8,9 +8,9 @@ use kernel::Request;
 use regions::{RegionState, Role, RoleChange, Side, may_promote, must_be_level, on_pair};
 use types::PartitionId;
 
-use super::coverage::Sometimes;
-use super::plan::Deed;
-use super::play::Stage;
+use super::coverage::Situation;
+use super::plan::Operation;
+use super::play::SimulatedCluster;
 use super::world::{Region, World};
 use super::{events, inbox, message};
 
@@ -28,52 +28,52 @@ pub fn side(region: usize) -> Side {
 }
 
 /// Mirrors and looks, until the end.
-pub fn begin(stage: &Arc<Stage>) {
-    tokio::spawn(mirror(stage.clone()));
+pub fn begin(cluster: &Arc<SimulatedCluster>) {
+    tokio::spawn(mirror(cluster.clone()));
     for region in 0..2 {
-        tokio::spawn(follow(stage.clone(), region));
+        tokio::spawn(follow(cluster.clone(), region));
     }
 }
 
-pub fn act(stage: &Arc<Stage>, deed: &Deed) {
-    let active = stage.sim.world().active();
-    match *deed {
-        Deed::Switch => {
-            tokio::spawn(switch(stage.clone(), 1 - active));
+pub fn act(cluster: &Arc<SimulatedCluster>, operation: &Operation) {
+    let active = cluster.sim.world().active();
+    match *operation {
+        Operation::SwitchRegions => {
+            tokio::spawn(switch(cluster.clone(), 1 - active));
         }
-        Deed::Lose { back_ms } => {
-            stage.sim.world().regions[active].lost = true;
-            for instance in stage.instances() {
+        Operation::LoseRegion { back_ms } => {
+            cluster.sim.world().regions[active].lost = true;
+            for instance in cluster.instances() {
                 if instance.region == active {
-                    stage.kill(stage.slot_of(instance.life), back_ms + 1);
+                    cluster.kill(cluster.slot_of(instance.life), back_ms + 1);
                 }
             }
-            force(stage, 1 - active);
-            let stage = stage.clone();
+            force(cluster, 1 - active);
+            let cluster = cluster.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(back_ms)).await;
-                stage.sim.world().regions[active].lost = false;
+                cluster.sim.world().regions[active].lost = false;
             });
         }
-        Deed::Usurp { for_ms } => {
-            let until = stage.sim.now() + for_ms;
-            let mut world = stage.sim.world();
+        Operation::ForcePromotion { for_ms } => {
+            let until = cluster.sim.now() + for_ms;
+            let mut world = cluster.sim.world();
             world.link_cut_until = world.link_cut_until.max(until);
-            world.coverage.note(Sometimes::Usurped);
+            world.coverage.note(Situation::BothActive);
             drop(world);
-            force(stage, 1 - active);
+            force(cluster, 1 - active);
         }
         _ => {}
     }
 }
 
 /// A person makes a region active with what it has, unless it never had everything.
-fn force(stage: &Stage, region: usize) {
-    let now = stage.sim.now();
-    let mut world = stage.sim.world();
+fn force(cluster: &SimulatedCluster, region: usize) {
+    let now = cluster.sim.now();
+    let mut world = cluster.sim.world();
     let Region { state: here, level, lost, .. } = world.regions[region];
     if must_be_level(here, None) && !level {
-        world.coverage.note(Sometimes::NotLevel);
+        world.coverage.note(Situation::NotLevel);
         return;
     }
     if may_promote(here, None).is_ok() && !lost {
@@ -83,11 +83,11 @@ fn force(stage: &Stage, region: usize) {
 }
 
 /// A planned promotion: the other side lets go, the mirrors catch up, and nothing is lost.
-async fn switch(stage: Arc<Stage>, region: usize) {
+async fn switch(cluster: Arc<SimulatedCluster>, region: usize) {
     let pair = 1 - region;
-    let begun = stage.sim.now();
+    let begun = cluster.sim.now();
     let epoch = {
-        let mut world = stage.sim.world();
+        let mut world = cluster.sim.world();
         let (here, there) = (world.regions[region].state, world.regions[pair].state);
         if !world.is_joined(begun) || may_promote(here, Some(there)).is_err() {
             return;
@@ -102,38 +102,38 @@ async fn switch(stage: Arc<Stage>, region: usize) {
     };
     // Its instances see it, and let go.
     loop {
-        let now = stage.sim.now();
-        let held = stage.instances().iter().any(|one| one.region == pair && one.engine.held().len() > 1);
+        let now = cluster.sim.now();
+        let held = cluster.instances().iter().any(|one| one.region == pair && one.engine.held().len() > 1);
         if !held || now > begun + PATIENCE_MS / 2 {
             break;
         }
-        stage.sim.until(now + 100).await;
+        cluster.sim.until(now + 100).await;
     }
-    let now = stage.sim.now();
-    if !stage.sim.world().is_joined(now) {
+    let now = cluster.sim.now();
+    if !cluster.sim.world().is_joined(now) {
         // Given up: who is fenced and has not been overtaken can be made active again.
-        stage.sim.world().regions[pair].state.role = Role::Active;
+        cluster.sim.world().regions[pair].state.role = Role::Active;
         return;
     }
-    stage.sim.world().regions[pair].close();
+    cluster.sim.world().regions[pair].close();
     loop {
-        let now = stage.sim.now();
-        if stage.sim.world().is_switched(now, region, epoch, now > begun + PATIENCE_MS) {
+        let now = cluster.sim.now();
+        if cluster.sim.world().is_switched(now, region, epoch, now > begun + PATIENCE_MS) {
             return;
         }
-        stage.sim.until(now + 100).await;
+        cluster.sim.until(now + 100).await;
     }
 }
 
 /// What a region does all the time: look at its pair, and do what follows.
-async fn follow(stage: Arc<Stage>, region: usize) {
+async fn follow(cluster: Arc<SimulatedCluster>, region: usize) {
     loop {
         tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
-        let now = stage.sim.now();
-        if look(&mut stage.sim.world(), now, region) {
+        let now = cluster.sim.now();
+        if look(&mut cluster.sim.world(), now, region) {
             // Whoever remembers what is no longer so starts again.
-            for instance in stage.instances().into_iter().filter(|instance| instance.region == region) {
-                stage.kill(stage.slot_of(instance.life), 1000);
+            for instance in cluster.instances().into_iter().filter(|instance| instance.region == region) {
+                cluster.kill(cluster.slot_of(instance.life), 1000);
             }
         }
     }
@@ -167,16 +167,16 @@ fn look(world: &mut World, now: u64, region: usize) -> bool {
 }
 
 /// Copies what the active region has to its pair, a little at a time.
-async fn mirror(stage: Arc<Stage>) {
+async fn mirror(cluster: Arc<SimulatedCluster>) {
     loop {
         let nap_ms = {
-            let mut world = stage.sim.world();
-            let most = world.weather().mirror_ms;
+            let mut world = cluster.sim.world();
+            let most = world.network_faults().mirror_ms;
             20 + world.draw(0, "mirror") % most
         };
         tokio::time::sleep(Duration::from_millis(nap_ms)).await;
-        let now = stage.sim.now();
-        let mut world = stage.sim.world();
+        let now = cluster.sim.now();
+        let mut world = cluster.sim.world();
         let standby = world.regions.iter().position(|region| region.state.role == Role::Standby);
         if let Some(standby) = standby.filter(|_| world.is_joined(now)) {
             world.copy(now, standby);
@@ -196,7 +196,7 @@ impl World {
         }
         if self.is_joined(now) && self.mirrors_are_current(region) {
             self.open(now, region, epoch);
-            self.coverage.note(Sometimes::Switched);
+            self.coverage.note(Situation::Switched);
             self.planned.insert(epoch);
             return true;
         }
@@ -214,7 +214,7 @@ impl World {
             let first = self.regions[1 - region].streams[&name].bounds().first;
             let mirror = self.regions[region].streams.get_mut(&name).expect("named above");
             if mirror.fill(first) {
-                self.coverage.note(Sometimes::MirrorCut);
+                self.coverage.note(Situation::MirrorCut);
             }
         }
     }
@@ -251,10 +251,10 @@ impl World {
     /// Mirrors become streams, and the region active.
     fn open(&mut self, now: u64, region: usize, epoch: u64) {
         self.say(now, || format!("region {region} becomes active in epoch {epoch}"));
-        self.see(now, &(region, epoch));
+        self.observe(now, &(region, epoch));
         self.figures.switches += 1;
         if !self.active_epochs.insert(epoch) {
-            self.judge.accuse("R2", format!("two regions were active in epoch {epoch}"));
+            self.checker.add_violation("R2", format!("two regions were active in epoch {epoch}"));
         }
         let here = &mut self.regions[region];
         here.points = here.streams.iter().map(|(name, stream)| (name.clone(), stream.last())).collect();
@@ -274,7 +274,7 @@ impl World {
             let inbox = streams.get_mut(&inbox(partition)).expect("every partition has one");
             let taken_up = newest.map_or(0, |newest| newest.inbox);
             if inbox.last() < taken_up {
-                self.coverage.note(Sometimes::InboxFilled);
+                self.coverage.note(Situation::InboxFilled);
             }
             while inbox.last() < taken_up {
                 inbox.add(message::nothing(partition));
@@ -285,7 +285,7 @@ impl World {
     /// A region that was overtaken lists what its pair never got, and becomes a mirror.
     fn rejoin(&mut self, now: u64, region: usize, epoch: u64) {
         self.say(now, || format!("region {region} mirrors in epoch {epoch}"));
-        self.coverage.note(Sometimes::Rejoined);
+        self.coverage.note(Situation::Rejoined);
         let points = self.regions[1 - region].points.clone();
         let mut divergent = 0;
         for partition in (0..self.plan.partitions).map(PartitionId) {
@@ -298,29 +298,29 @@ impl World {
                         let records = message::records(bytes, sequence).unwrap_or_default();
                         let requests =
                             records.iter().filter_map(|(_, bytes)| journal::codec::decode(bytes).ok());
-                        self.judge.lost.extend(requests.map(|request: Request| request.id));
+                        self.checker.lost.extend(requests.map(|request: Request| request.id));
                     }
                 }
             }
         }
         if divergent > 0 {
-            self.coverage.note(Sometimes::TailLost);
+            self.coverage.note(Situation::TailLost);
             if self.planned.contains(&epoch) {
-                self.judge.accuse("R3", format!("a planned switch left {divergent} messages over"));
+                self.checker.add_violation("R3", format!("a planned switch left {divergent} messages over"));
             }
             let touched: Vec<_> =
-                self.judge.pasts[region].history.runs().map(|run| run.request.id.clone()).collect();
-            self.judge.touched.extend(touched);
+                self.checker.histories[region].history.runs().map(|run| run.request.id.clone()).collect();
+            self.checker.touched.extend(touched);
         }
         let fresh = Region::new(&self.plan, region);
         let old = std::mem::replace(&mut self.regions[region], fresh);
         let here = &mut self.regions[region];
         here.term = old.term + 1;
-        here.rolls = old.rolls;
+        here.register = old.register;
         here.state = RegionState { role: Role::Standby, epoch };
         here.level = false;
         here.close();
-        self.judge.forget(region);
+        self.checker.forget(region);
     }
 }
 

@@ -9,7 +9,7 @@ use regions::Role;
 use tokio::sync::watch;
 use types::PartitionId;
 
-use super::coverage::Sometimes;
+use super::coverage::Situation;
 use super::world::{Region, Sim};
 
 /// How long an instance counts as alive after it said so, in ms.
@@ -20,18 +20,18 @@ const PATIENCE_MS: u64 = 2000;
 
 /// What the register holds.
 #[derive(Default)]
-pub struct Rolls {
+pub struct RegisterState {
     members: BTreeMap<InstanceId, (Member, u64)>,
     ownerships: BTreeMap<PartitionId, Ownership>,
 }
 
 impl Region {
     fn view(&self, now: u64) -> ClusterView {
-        let living = self.rolls.members.iter().filter(|(_, (_, until))| *until > now);
+        let living = self.register.members.iter().filter(|(_, (_, until))| *until > now);
         ClusterView {
             known: true,
             members: living.map(|(id, (member, _))| (id.clone(), member.clone())).collect(),
-            ownerships: self.rolls.ownerships.clone(),
+            ownerships: self.register.ownerships.clone(),
             active: self.state.role == Role::Active,
         }
     }
@@ -54,7 +54,7 @@ impl RegisterClient {
 
     async fn ask(
         &self,
-        change: impl FnOnce(&mut Rolls, u64) + Send,
+        change: impl FnOnce(&mut RegisterState, u64) + Send,
         lost: bool,
     ) -> Result<(), RegisterError> {
         self.sim.gate(self.life).await;
@@ -68,7 +68,7 @@ impl RegisterClient {
             return gone("no answer");
         }
         let now = self.sim.now();
-        change(&mut self.sim.world().regions[self.region].rolls, now);
+        change(&mut self.sim.world().regions[self.region].register, now);
         tokio::time::sleep(Duration::from_millis(trip.back_ms)).await;
         self.sim.gate(self.life).await;
         if trip.answer_lost { gone("the answer was lost") } else { Ok(()) }
@@ -80,7 +80,7 @@ async fn look(sim: Arc<Sim>, life: u32, region: usize, tx: watch::Sender<Arc<Clu
     loop {
         let nap_ms = {
             let mut world = sim.world();
-            let most = world.weather().sight_ms;
+            let most = world.network_faults().register_lag_ms;
             20 + world.draw(life, "sight") % most
         };
         tokio::time::sleep(Duration::from_millis(nap_ms)).await;
@@ -110,17 +110,17 @@ impl Register for RegisterClient {
     async fn heartbeat(&self, member: &Member) -> Result<(), RegisterError> {
         let lost = {
             let mut world = self.sim.world();
-            let rate = u64::from(world.weather().beat_lost);
+            let rate = u64::from(world.network_faults().heartbeat_lost);
             let lost = world.draw(self.life, "beat") % 1000 < rate;
             if lost {
-                world.coverage.note(Sometimes::BeatLost);
+                world.coverage.note(Situation::HeartbeatLost);
             }
             lost
         };
         let member = member.clone();
         self.ask(
-            move |rolls, now| {
-                rolls.members.insert(member.id.clone(), (member, now + LIFETIME_MS));
+            move |register, now| {
+                register.members.insert(member.id.clone(), (member, now + LIFETIME_MS));
             },
             lost,
         )
@@ -129,8 +129,8 @@ impl Register for RegisterClient {
 
     async fn deregister(&self, id: &InstanceId) -> Result<(), RegisterError> {
         self.ask(
-            |rolls, _| {
-                rolls.members.remove(id);
+            |register, _| {
+                register.members.remove(id);
             },
             false,
         )
@@ -139,11 +139,11 @@ impl Register for RegisterClient {
 
     async fn publish(&self, partition: PartitionId, ownership: Ownership) -> Result<(), RegisterError> {
         self.ask(
-            move |rolls, _| {
-                let known = rolls.ownerships.get(&partition);
+            move |register, _| {
+                let known = register.ownerships.get(&partition);
                 if known.is_none_or(|known| known.epoch <= ownership.epoch) {
                     let noted = ownership.replacing(known);
-                    rolls.ownerships.insert(partition, noted);
+                    register.ownerships.insert(partition, noted);
                 }
             },
             false,

@@ -9,12 +9,12 @@ use engine::{CallOrder, Effects};
 use tokio::sync::oneshot;
 use types::{Outcome, RunId, StepIndex, Work};
 
-use super::coverage::Sometimes;
-use super::judge::Ordered;
+use super::checker::Ordered;
+use super::coverage::Situation;
 use super::world::Sim;
-use crate::dice;
-use crate::plan::Fates;
-use crate::sighting::Sighting;
+use crate::observation::Observation;
+use crate::plan::ServiceFaults;
+use crate::rng;
 
 /// How long a caller waits for an answer, in ms.
 const PATIENCE_MS: u64 = 5000;
@@ -27,11 +27,11 @@ const LATE_MS: u64 = 30_000;
 pub struct Ledger {
     /// The keys of calls that had their effect.
     keys: BTreeSet<String>,
-    places: BTreeMap<(RunId, StepIndex), Place>,
+    steps: BTreeMap<(RunId, StepIndex), StepEffects>,
 }
 
 #[derive(Default)]
-struct Place {
+struct StepEffects {
     /// How often it came into effect, by itself and by its alternative.
     effects: [u32; 2],
     in_effect: bool,
@@ -46,28 +46,31 @@ struct Call {
     attempt: u32,
     key: String,
     /// Whether the past that it follows from is the one that counts.
-    judged: bool,
+    counts: bool,
 }
 
 impl Ledger {
     pub fn in_effect(&self, run: &RunId, step: StepIndex) -> bool {
-        self.places.get(&(run.clone(), step)).is_some_and(|place| place.in_effect)
+        self.steps.get(&(run.clone(), step)).is_some_and(|effects_of_step| effects_of_step.in_effect)
     }
 
     /// A call reaches its service: the outcome, and how many effects its step has had when this was one.
     fn reach(&mut self, call: &Call) -> (Outcome, Option<u32>) {
         let Some(step) = call.work.step() else { return (done(), None) };
-        let place = self.places.entry((call.run.clone(), step)).or_default();
+        let effects_of_step = self.steps.entry((call.run.clone(), step)).or_default();
         match call.work {
             Work::Undo(_) | Work::UndoInstead(_) => {
-                (place.undone, place.in_effect) = (true, false);
+                (effects_of_step.undone, effects_of_step.in_effect) = (true, false);
                 (done(), None)
             }
-            _ if place.undone => (Outcome::Refused { status: Some(410), reason: "undone".to_owned() }, None),
+            _ if effects_of_step.undone => {
+                (Outcome::Refused { status: Some(410), reason: "undone".to_owned() }, None)
+            }
             _ if !self.keys.insert(call.key.clone()) => (done(), None),
             _ => {
-                place.in_effect = true;
-                let effects = &mut place.effects[usize::from(matches!(call.work, Work::Alternative(_)))];
+                effects_of_step.in_effect = true;
+                let effects =
+                    &mut effects_of_step.effects[usize::from(matches!(call.work, Work::Alternative(_)))];
                 *effects += 1;
                 (done(), Some(*effects))
             }
@@ -81,7 +84,7 @@ fn done() -> Outcome {
 
 /// How a call is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum CallFault {
     Well,
     Refused,
     Transient,
@@ -92,12 +95,12 @@ enum Fate {
 }
 
 /// The outside of one instance.
-pub struct Outside {
+pub struct SimulatedServices {
     pub sim: Arc<Sim>,
     pub life: u32,
 }
 
-impl Effects for Outside {
+impl Effects for SimulatedServices {
     fn start(&self, order: CallOrder) {
         let (sim, life) = (self.sim.clone(), self.life);
         let mut call = Call {
@@ -105,24 +108,24 @@ impl Effects for Outside {
             work: order.work,
             attempt: order.attempt,
             key: order.idempotency_key(),
-            judged: true,
+            counts: true,
         };
         if sim.world().lives[&life].dead {
             return;
         }
-        call.judged = sim.ordered(life, &call);
+        call.counts = sim.ordered(life, &call);
         tokio::spawn(travel(sim, life, order, call));
     }
 }
 
 async fn travel(sim: Arc<Sim>, life: u32, order: CallOrder, call: Call) {
-    let (fate, draw, way_ms) = {
+    let (fault, draw, latency_ms) = {
         let mut world = sim.world();
         let draw = world.draw(life, &call.key);
-        let fates = world.fates();
-        (fate_of(fates, call.work, draw), draw, fates.way_ms)
+        let service_faults = world.service_faults();
+        (fault_of(service_faults, call.work, draw), draw, service_faults.latency_ms)
     };
-    let way = |salt: u64| 1 + dice::hash(&(draw, salt)) % (way_ms + 1);
+    let way = |salt: u64| 1 + rng::hash(&(draw, salt)) % (latency_ms + 1);
     let CallOrder { stop, reply, .. } = order;
     tokio::select! {
         biased;
@@ -131,24 +134,25 @@ async fn travel(sim: Arc<Sim>, life: u32, order: CallOrder, call: Call) {
     }
     // What has not left a process stays with it.
     sim.gate(life).await;
-    let there_ms = if fate == Fate::Late { PATIENCE_MS + draw % LATE_MS } else { way(2) };
-    let arrives = matches!(fate, Fate::Well | Fate::AnswerLost | Fate::Late | Fate::Twice);
+    let there_ms = if fault == CallFault::Late { PATIENCE_MS + draw % LATE_MS } else { way(2) };
+    let arrives =
+        matches!(fault, CallFault::Well | CallFault::AnswerLost | CallFault::Late | CallFault::Twice);
     let answer = arrives.then(|| sim.send(life, &call, there_ms));
-    if fate == Fate::Twice {
+    if fault == CallFault::Twice {
         sim.send(life, &call, there_ms + draw % LATE_MS);
     }
-    let outcome = match fate {
-        Fate::Well | Fate::Twice => {
+    let outcome = match fault {
+        CallFault::Well | CallFault::Twice => {
             let answer = answer.expect("it was sent").await.expect("what is on the wire arrives");
             pass(way(3)).await;
             answer
         }
-        Fate::Refused => refused(way(2) + way(3)).await,
-        Fate::Transient => {
+        CallFault::Refused => refused(way(2) + way(3)).await,
+        CallFault::Transient => {
             pass(way(2) + way(3)).await;
             Outcome::Transient { status: Some(503), reason: "down".to_owned(), retry_after: None }
         }
-        Fate::AnswerLost | Fate::RequestLost | Fate::Late => {
+        CallFault::AnswerLost | CallFault::RequestLost | CallFault::Late => {
             pass(PATIENCE_MS).await;
             Outcome::Unknown { reason: "no answer".to_owned() }
         }
@@ -162,24 +166,24 @@ async fn refused(ms: u64) -> Outcome {
     Outcome::Refused { status: Some(409), reason: "no".to_owned() }
 }
 
-fn fate_of(fates: Fates, work: Work, draw: u64) -> Fate {
+fn fault_of(service_faults: ServiceFaults, work: Work, draw: u64) -> CallFault {
     let undo = matches!(work, Work::Undo(_) | Work::UndoInstead(_));
     let mut left = (draw % 1000) as u16;
     let kinds = [
-        (if undo { 0 } else { fates.refused }, Fate::Refused),
-        (fates.transient, Fate::Transient),
-        (fates.answer_lost, Fate::AnswerLost),
-        (fates.request_lost, Fate::RequestLost),
-        (fates.late, Fate::Late),
-        (fates.twice, Fate::Twice),
+        (if undo { 0 } else { service_faults.refused }, CallFault::Refused),
+        (service_faults.transient, CallFault::Transient),
+        (service_faults.answer_lost, CallFault::AnswerLost),
+        (service_faults.request_lost, CallFault::RequestLost),
+        (service_faults.late, CallFault::Late),
+        (service_faults.twice, CallFault::Twice),
     ];
-    for (rate, fate) in kinds {
+    for (rate, fault) in kinds {
         if left < rate {
-            return fate;
+            return fault;
         }
         left -= rate;
     }
-    Fate::Well
+    CallFault::Well
 }
 
 async fn pass(ms: u64) {
@@ -194,13 +198,13 @@ impl Sim {
         world.figures.calls += 1;
         let Call { run, work, attempt, key, .. } = call.clone();
         world.say(now, || format!("{life} orders {key} attempt {attempt}"));
-        let sighting = Sighting::Ordered { run, work, attempt, key };
-        world.see(now, &sighting);
+        let observation = Observation::Ordered { run, work, attempt, key };
+        world.observe(now, &observation);
         let region = world.lives[&life].region;
         let term = world.regions[region].term;
-        let ordered = world.judge.order(life, region, term, &sighting);
+        let ordered = world.checker.order(life, region, term, &observation);
         if ordered == Ordered::Zombie {
-            world.coverage.note(Sometimes::ZombieCalled);
+            world.coverage.note(Situation::ZombieCalled);
         }
         ordered != Ordered::Stranger
     }
@@ -222,16 +226,16 @@ impl Sim {
             let (outcome, effects) = world.ledger.reach(&call);
             // Whoever called may not wait any more.
             let _ = tx.send(outcome);
-            let Call { run, work, attempt, judged, .. } = call;
+            let Call { run, work, attempt, counts, .. } = call;
             world.say(now, || format!("reached {run} {work:?} attempt {attempt}, {effects:?}"));
             if let Some(effects) = effects.filter(|effects| *effects > 1) {
-                world.judge.accuse("I4", format!("{run} {work:?} has had {effects} effects"));
+                world.checker.add_violation("I4", format!("{run} {work:?} has had {effects} effects"));
             }
             let region = world.lives[&life].region;
-            let sighting = Sighting::Reached { run, work, attempt, effect: effects.is_some() };
-            world.see(now, &sighting);
-            if judged && world.regions[region].term == term {
-                world.judge.reached(region, &sighting);
+            let observation = Observation::Reached { run, work, attempt, effect: effects.is_some() };
+            world.observe(now, &observation);
+            if counts && world.regions[region].term == term {
+                world.checker.reached(region, &observation);
             }
         });
         answer

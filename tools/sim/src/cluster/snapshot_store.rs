@@ -20,10 +20,10 @@ const KEPT_MAX: usize = 3;
 
 /// The snapshots of a region.
 #[derive(Default, Clone)]
-pub struct StoredSnapshots(BTreeMap<PartitionId, Kept>);
+pub struct StoredSnapshots(BTreeMap<PartitionId, PartitionSnapshots>);
 
 #[derive(Default, Clone)]
-struct Kept {
+struct PartitionSnapshots {
     snapshots: BTreeMap<Version, Snapshot>,
     tables: BTreeMap<(Epoch, Seq), BTreeMap<PathBuf, Bytes>>,
 }
@@ -43,7 +43,7 @@ impl SnapshotStore {
         self.sim.gate(self.life).await;
     }
 
-    fn kept<T>(&self, partition: PartitionId, look: impl FnOnce(&mut Kept) -> T) -> T {
+    fn kept<T>(&self, partition: PartitionId, look: impl FnOnce(&mut PartitionSnapshots) -> T) -> T {
         look(self.sim.world().regions[self.region].snapshots.0.entry(partition).or_default())
     }
 }

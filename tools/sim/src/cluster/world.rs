@@ -11,16 +11,16 @@ use regions::{RegionState, Role};
 use tokio::time::Instant;
 use types::Timestamp;
 
-use super::coverage::{Coverage, Sometimes};
-use super::judge::Judge;
+use super::checker::ClusterChecker;
+use super::coverage::{Coverage, Situation};
+use super::figures::Figures;
 use super::nats::Stream;
-use super::plan::{Plan, Weather};
-use super::register::Rolls;
-use super::report::Figures;
+use super::plan::{NetworkFaults, Plan};
+use super::register::RegisterState;
 use super::services::Ledger;
 use super::snapshot_store::StoredSnapshots;
-use crate::dice;
-use crate::plan::Fates;
+use crate::plan::ServiceFaults;
+use crate::rng;
 
 /// A simulation of a cluster, shared by everything that takes part in it.
 pub struct Sim {
@@ -34,7 +34,7 @@ pub struct World {
     pub regions: Vec<Region>,
     pub lives: BTreeMap<u32, Life>,
     pub ledger: Ledger,
-    pub judge: Judge,
+    pub checker: ClusterChecker,
     pub coverage: Coverage,
     pub figures: Figures,
     pub healed: bool,
@@ -53,7 +53,7 @@ pub struct World {
 /// One region: a NATS of its own.
 pub struct Region {
     pub streams: BTreeMap<String, Stream>,
-    pub rolls: Rolls,
+    pub register: RegisterState,
     pub snapshots: StoredSnapshots,
     pub state: RegionState,
     /// Since it became a mirror it has once had everything; who was active has.
@@ -95,7 +95,7 @@ impl Life {
 
 /// How a question fares on its way to NATS and back.
 #[derive(Debug, Clone, Copy)]
-pub struct Trip {
+pub struct RoundTrip {
     pub there_ms: u64,
     pub back_ms: u64,
     pub request_lost: bool,
@@ -111,9 +111,9 @@ impl Sim {
             regions,
             lives: BTreeMap::new(),
             ledger: Ledger::default(),
-            judge: Judge::new(plan.regions(), catalog),
+            checker: ClusterChecker::new(plan.regions(), catalog),
             coverage: Coverage::default(),
-            figures: Figures { seeds: 1, ..Figures::default() },
+            figures: Figures::default(),
             healed: false,
             link_cut_until: 0,
             active_epochs: BTreeSet::from([1]),
@@ -171,14 +171,14 @@ impl Sim {
     }
 
     /// Draws how a question fares. Tasks that run in the same moment have no order; so what goes elsewhere has no say.
-    pub fn trip(&self, life: u32, to: &str) -> Trip {
+    pub fn trip(&self, life: u32, to: &str) -> RoundTrip {
         let now = self.now();
         let mut world = self.world();
         let draw = world.draw(life, to);
-        let weather = world.weather();
+        let network_faults = world.network_faults();
         let body = &world.lives[&life];
         let slow = if body.slow.0 > now { body.slow.1 } else { 0 };
-        let way = |salt: u64| dice::hash(&(draw, salt)) % (weather.way_ms + 1) + slow;
+        let way = |salt: u64| rng::hash(&(draw, salt)) % (network_faults.latency_ms + 1) + slow;
         let mut left = (draw % 1000) as u16;
         let mut hit = |rate: u16| {
             let hit = left < rate;
@@ -189,21 +189,21 @@ impl Sim {
             hit
         };
         let mut trip =
-            Trip { there_ms: way(1), back_ms: way(2), request_lost: false, answer_lost: false, draw };
-        trip.request_lost = hit(weather.request_lost) || body.cut_until > now;
-        trip.answer_lost = hit(weather.answer_lost);
-        if hit(weather.answer_late) {
-            trip.back_ms += 1500 + dice::hash(&(draw, 3_u64)) % 4000;
+            RoundTrip { there_ms: way(1), back_ms: way(2), request_lost: false, answer_lost: false, draw };
+        trip.request_lost = hit(network_faults.request_lost) || body.cut_until > now;
+        trip.answer_lost = hit(network_faults.answer_lost);
+        if hit(network_faults.answer_late) {
+            trip.back_ms += 1500 + rng::hash(&(draw, 3_u64)) % 4000;
         }
-        if hit(weather.stored_late) {
-            trip.there_ms += 1500 + dice::hash(&(draw, 4_u64)) % 8000;
-            world.coverage.note(Sometimes::StoredLate);
+        if hit(network_faults.stored_late) {
+            trip.there_ms += 1500 + rng::hash(&(draw, 4_u64)) % 8000;
+            world.coverage.note(Situation::StoredLate);
         }
         trip
     }
 
-    pub fn accuse(&self, id: &'static str, what: String) {
-        self.world().judge.accuse(id, what);
+    pub fn add_violation(&self, id: &'static str, what: String) {
+        self.world().checker.add_violation(id, what);
     }
 
     pub fn say(&self, what: impl FnOnce() -> String) {
@@ -217,25 +217,35 @@ impl World {
     pub fn draw(&mut self, life: u32, what: &str) -> u64 {
         let draws = self.draws.entry((life, what.to_owned())).or_default();
         *draws += 1;
-        dice::hash(&(self.plan.seed, life, *draws, what))
+        rng::hash(&(self.plan.seed, life, *draws, what))
     }
 
     /// The way to NATS at the moment.
-    pub fn weather(&self) -> Weather {
+    pub fn network_faults(&self) -> NetworkFaults {
         if self.healed {
-            Weather { way_ms: 1, sight_ms: 50, mirror_ms: 5, told_ms: 5, ..Weather::default() }
+            NetworkFaults {
+                latency_ms: 1,
+                register_lag_ms: 50,
+                mirror_ms: 5,
+                told_ms: 5,
+                ..NetworkFaults::default()
+            }
         } else {
-            self.plan.weather
+            self.plan.network_faults
         }
     }
 
     /// How services treat calls at the moment.
-    pub fn fates(&self) -> Fates {
-        if self.healed { Fates { way_ms: 2, ..Fates::default() } } else { self.plan.fates }
+    pub fn service_faults(&self) -> ServiceFaults {
+        if self.healed {
+            ServiceFaults { latency_ms: 2, ..ServiceFaults::default() }
+        } else {
+            self.plan.service_faults
+        }
     }
 
     /// Something that happened, as two equal simulations must have it.
-    pub fn see(&mut self, now: u64, what: &impl Hash) {
+    pub fn observe(&mut self, now: u64, what: &impl Hash) {
         self.figures.events += 1;
         now.hash(&mut self.trace);
         what.hash(&mut self.trace);
@@ -267,7 +277,7 @@ impl Region {
         let all = (0..plan.partitions).map(types::PartitionId).chain([types::PartitionId::CONTROL]);
         for partition in all {
             for name in [super::inbox(partition), super::events(partition)] {
-                let leader = (dice::hash(&(plan.seed, &name, region)) % 3) as u8;
+                let leader = (rng::hash(&(plan.seed, &name, region)) % 3) as u8;
                 let mut stream = Stream::new(leader);
                 stream.closed = region > 0;
                 streams.insert(name, stream);
@@ -276,7 +286,7 @@ impl Region {
         let role = if region == 0 { Role::Active } else { Role::Standby };
         Region {
             streams,
-            rolls: Rolls::default(),
+            register: RegisterState::default(),
             snapshots: StoredSnapshots::default(),
             state: RegionState { role, epoch: 1 },
             level: role == Role::Active,

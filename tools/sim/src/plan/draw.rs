@@ -1,8 +1,8 @@
 //! Drawing a plan from a seed: each kind of fault is on in about half of all plans, so that some plans have few
 //! kinds of which each can do its worst.
 
-use super::{Deed, Fates, Limits, Plan, Timed, jobs, queues};
-use crate::dice::Dice;
+use super::{Limits, Operation, Plan, ServiceFaults, Timed, jobs, queues};
+use crate::rng::Rng;
 
 /// How long the part with faults lasts, in ms.
 pub(super) const LENGTH_MS: u64 = 60_000;
@@ -15,38 +15,39 @@ const WORKFLOWS: u64 = 3;
 
 impl Plan {
     pub fn draw(seed: u64) -> Plan {
-        let mut dice = Dice::new(seed, "plan");
-        let mut deeds = requests(&mut dice);
-        deeds.extend(disturbances(&mut dice));
-        deeds.extend(faults(&mut dice));
-        if let Some(fill) = deeds.iter().find(|timed| matches!(timed.deed, Deed::Fill { .. })) {
-            deeds.extend(crowd(fill.at, &mut dice));
+        let mut rng = Rng::new(seed, "plan");
+        let mut operations = requests(&mut rng);
+        operations.extend(disturbances(&mut rng));
+        operations.extend(faults(&mut rng));
+        if let Some(fill) = operations.iter().find(|timed| matches!(timed.operation, Operation::Fill { .. }))
+        {
+            operations.extend(crowd(fill.at, &mut rng));
         }
-        let mut job_dice = Dice::new(seed, "jobs");
+        let mut job_dice = Rng::new(seed, "jobs");
         let wall_ms = jobs::draw_wall_ms(&mut job_dice, WALL_MS);
-        deeds.extend(jobs::draw(&mut job_dice, wall_ms));
-        deeds.extend(queues::draw(&mut Dice::new(seed, "queues")));
-        deeds.sort_by_key(|timed| timed.at);
-        Plan { seed, limits: limits(&mut dice), fates: fates(&mut dice), wall_ms, deeds }
+        operations.extend(jobs::draw(&mut job_dice, wall_ms));
+        operations.extend(queues::draw(&mut Rng::new(seed, "queues")));
+        operations.sort_by_key(|timed| timed.at);
+        Plan { seed, limits: limits(&mut rng), service_faults: service_faults(&mut rng), wall_ms, operations }
     }
 }
 
-fn limits(dice: &mut Dice) -> Limits {
+fn limits(rng: &mut Rng) -> Limits {
     Limits {
-        partitions: dice.pick(&[1, 2, 2, 3]),
-        segment_bytes: dice.pick(&[32 << 10, 64 << 10, 256 << 10]),
-        reserve_bytes: dice.pick(&[0, 8 << 10, 64 << 10]),
-        snapshot_after_bytes: dice.pick(&[2 << 10, 8 << 10, 1 << 20]),
-        calls_max: dice.pick(&[2, 8, 64]),
-        live_runs_max: dice.pick(&[4, 16, 1000]),
-        unfinished_max: dice.pick(&[6, 1000, 1000]),
-        disk_ms: dice.pick(&[0, 1, 5, 40]),
+        partitions: rng.pick(&[1, 2, 2, 3]),
+        segment_bytes: rng.pick(&[32 << 10, 64 << 10, 256 << 10]),
+        reserve_bytes: rng.pick(&[0, 8 << 10, 64 << 10]),
+        snapshot_after_bytes: rng.pick(&[2 << 10, 8 << 10, 1 << 20]),
+        calls_max: rng.pick(&[2, 8, 64]),
+        live_runs_max: rng.pick(&[4, 16, 1000]),
+        unfinished_max: rng.pick(&[6, 1000, 1000]),
+        disk_ms: rng.pick(&[0, 1, 5, 40]),
     }
 }
 
-fn fates(dice: &mut Dice) -> Fates {
-    let mut rate = |most: u64| if dice.one_in(2) { dice.between(1, most) as u16 } else { 0 };
-    Fates {
+fn service_faults(rng: &mut Rng) -> ServiceFaults {
+    let mut rate = |most: u64| if rng.one_in(2) { rng.between(1, most) as u16 } else { 0 };
+    ServiceFaults {
         refused: rate(80),
         transient: rate(300),
         busy: rate(100),
@@ -55,91 +56,92 @@ fn fates(dice: &mut Dice) -> Fates {
         late: rate(120),
         twice: rate(120),
         undo_refused: rate(150),
-        way_ms: dice.pick(&[2, 20, 400]),
+        latency_ms: rng.pick(&[2, 20, 400]),
     }
 }
 
-fn requests(dice: &mut Dice) -> Vec<Timed> {
-    let count = dice.between(3, 14) as u32;
+fn requests(rng: &mut Rng) -> Vec<Timed> {
+    let count = rng.between(3, 14) as u32;
     // In some plans all come at once.
-    let burst = dice.one_in(4).then(|| dice.below(LENGTH_MS));
-    let mut deeds = Vec::new();
+    let burst = rng.one_in(4).then(|| rng.below(LENGTH_MS));
+    let mut operations = Vec::new();
     for n in 0..count {
-        let at = burst.unwrap_or_else(|| dice.below(LENGTH_MS));
-        deeds.push(Timed { at, deed: Deed::Submit { n, workflow: dice.below(WORKFLOWS) as u8 } });
-        if dice.one_in(4) {
-            deeds.push(Timed { at: at + dice.below(5000), deed: Deed::Again { n } });
+        let at = burst.unwrap_or_else(|| rng.below(LENGTH_MS));
+        operations
+            .push(Timed { at, operation: Operation::Submit { n, workflow: rng.below(WORKFLOWS) as u8 } });
+        if rng.one_in(4) {
+            operations.push(Timed { at: at + rng.below(5000), operation: Operation::Again { n } });
         }
-        if dice.one_in(8) {
-            deeds.push(Timed { at: at + dice.below(3000), deed: Deed::Impostor { n } });
+        if rng.one_in(8) {
+            operations.push(Timed { at: at + rng.below(3000), operation: Operation::Impostor { n } });
         }
-        if dice.one_in(6) {
-            deeds.push(Timed { at: at + dice.below(3000), deed: Deed::Cancel { n } });
+        if rng.one_in(6) {
+            operations.push(Timed { at: at + rng.below(3000), operation: Operation::Cancel { n } });
         }
     }
-    deeds
+    operations
 }
 
 /// Many come while the disk fills up.
-fn crowd(at: u64, dice: &mut Dice) -> Vec<Timed> {
+fn crowd(at: u64, rng: &mut Rng) -> Vec<Timed> {
     let comes = |n| Timed {
-        at: at + dice.below(3000),
-        deed: Deed::Submit { n, workflow: dice.below(WORKFLOWS) as u8 },
+        at: at + rng.below(3000),
+        operation: Operation::Submit { n, workflow: rng.below(WORKFLOWS) as u8 },
     };
     (100..100 + 8).map(comes).collect()
 }
 
-fn disturbances(dice: &mut Dice) -> Vec<Timed> {
-    let mut deeds = Vec::new();
-    for _ in 0..dice.below(4) {
-        let draw = dice.next();
-        deeds.push(timed(dice, Deed::Decide { draw }));
+fn disturbances(rng: &mut Rng) -> Vec<Timed> {
+    let mut operations = Vec::new();
+    for _ in 0..rng.below(4) {
+        let draw = rng.next();
+        operations.push(timed(rng, Operation::Decide { draw }));
     }
-    for _ in 0..dice.below(4) {
-        deeds.push(timed(dice, Deed::Snapshot));
+    for _ in 0..rng.below(4) {
+        operations.push(timed(rng, Operation::Snapshot));
     }
-    if dice.one_in(3) {
-        let for_ms = dice.between(100, 20_000);
-        deeds.push(timed(dice, Deed::Outage { for_ms }));
+    if rng.one_in(3) {
+        let for_ms = rng.between(100, 20_000);
+        operations.push(timed(rng, Operation::Outage { for_ms }));
     }
-    deeds
+    operations
 }
 
-fn faults(dice: &mut Dice) -> Vec<Timed> {
-    let mut deeds = Vec::new();
-    let mut several = |dice: &mut Dice, most: u64, make: &dyn Fn(&mut Dice) -> Deed| {
-        if dice.one_in(2) {
-            for _ in 0..dice.between(1, most) {
-                let deed = make(dice);
-                deeds.push(timed(dice, deed));
+fn faults(rng: &mut Rng) -> Vec<Timed> {
+    let mut operations = Vec::new();
+    let mut several = |rng: &mut Rng, most: u64, make: &dyn Fn(&mut Rng) -> Operation| {
+        if rng.one_in(2) {
+            for _ in 0..rng.between(1, most) {
+                let operation = make(rng);
+                operations.push(timed(rng, operation));
             }
         }
     };
-    several(dice, 4, &|dice| Deed::Kill { down_ms: down_ms(dice) });
-    several(dice, 4, &|dice| Deed::PowerCut { down_ms: down_ms(dice) });
-    several(dice, 4, &|dice| Deed::DieAfter {
-        operations: dice.below(60),
-        power: dice.one_in(2),
-        nested: dice.pick(&[0, 0, 1, 3, 5]),
-        down_ms: down_ms(dice),
+    several(rng, 4, &|rng| Operation::Kill { down_ms: down_ms(rng) });
+    several(rng, 4, &|rng| Operation::PowerCut { down_ms: down_ms(rng) });
+    several(rng, 4, &|rng| Operation::DieAfter {
+        disk_operations: rng.below(60),
+        power: rng.one_in(2),
+        nested: rng.pick(&[0, 0, 1, 3, 5]),
+        down_ms: down_ms(rng),
     });
-    several(dice, 2, &|dice| Deed::FailSync { after: dice.below(20) });
-    several(dice, 2, &|dice| Deed::SlowDisk { ms: dice.pick(&[50, 500, 5000]), for_ms: dice.below(10_000) });
-    several(dice, 2, &|dice| Deed::Fill {
-        free_bytes: dice.pick(&[0, 4 << 10, 40 << 10, 200 << 10]),
-        for_ms: dice.below(20_000),
+    several(rng, 2, &|rng| Operation::FailSync { after: rng.below(20) });
+    several(rng, 2, &|rng| Operation::SlowDisk { ms: rng.pick(&[50, 500, 5000]), for_ms: rng.below(10_000) });
+    several(rng, 2, &|rng| Operation::Fill {
+        free_bytes: rng.pick(&[0, 4 << 10, 40 << 10, 200 << 10]),
+        for_ms: rng.below(20_000),
     });
-    several(dice, 3, &|dice| Deed::SetClock {
-        by_ms: dice.pick(&[-7_200_000, -60_000, -1000, 1000, 60_000, 7_200_000, 172_800_000]),
+    several(rng, 3, &|rng| Operation::SetClock {
+        by_ms: rng.pick(&[-7_200_000, -60_000, -1000, 1000, 60_000, 7_200_000, 172_800_000]),
     });
-    several(dice, 2, &|dice| Deed::Pause { ms: dice.pick(&[100, 5000, 120_000]) });
-    deeds
+    several(rng, 2, &|rng| Operation::Pause { ms: rng.pick(&[100, 5000, 120_000]) });
+    operations
 }
 
-fn down_ms(dice: &mut Dice) -> u64 {
-    dice.pick(&[0, 1, 100, 3000, 3000, 60_000, 7_200_000])
+fn down_ms(rng: &mut Rng) -> u64 {
+    rng.pick(&[0, 1, 100, 3000, 3000, 60_000, 7_200_000])
 }
 
-fn timed(dice: &mut Dice, deed: Deed) -> Timed {
-    Timed { at: dice.below(LENGTH_MS), deed }
+fn timed(rng: &mut Rng, operation: Operation) -> Timed {
+    Timed { at: rng.below(LENGTH_MS), operation }
 }

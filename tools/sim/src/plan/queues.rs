@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use types::{QueueSpec, Span, TopicSpec};
 
 use super::draw::LENGTH_MS;
-use super::{Deed, Timed};
-use crate::dice::Dice;
+use super::{Operation, Timed};
+use crate::rng::Rng;
 
-/// Something that is done to queues, or with their messages. Places are numbers, see [`crate::traffic`].
+/// Something that is done to queues, or with their messages. Places are numbers, observe [`crate::traffic`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum QueueDeed {
+pub enum QueueOperation {
     /// A queue or a subscription is made or changed.
     Put {
         place: u8,
@@ -94,105 +94,106 @@ pub const RED: u8 = 3;
 pub const TOPIC: u8 = 4;
 
 /// What happens to queues; nothing in half of the plans.
-pub fn draw(dice: &mut Dice) -> Vec<Timed> {
-    if dice.one_in(2) {
+pub fn draw(rng: &mut Rng) -> Vec<Timed> {
+    if rng.one_in(2) {
         return Vec::new();
     }
-    let mut deeds = Vec::new();
-    let chosen = dice.pick(&[&[PLAIN][..], &[SESSIONS], &[TOPIC], &[PLAIN, SESSIONS], &[PLAIN, TOPIC]]);
+    let mut operations = Vec::new();
+    let chosen = rng.pick(&[&[PLAIN][..], &[SESSIONS], &[TOPIC], &[PLAIN, SESSIONS], &[PLAIN, TOPIC]]);
     let mut senders = 0;
     for entity in chosen {
         let places: &[u8] = if *entity == TOPIC { &[ALL, RED] } else { std::slice::from_ref(entity) };
-        make(dice, *entity, places, 0, &mut deeds);
-        send(dice, *entity, &mut senders, &mut deeds);
+        make(rng, *entity, places, 0, &mut operations);
+        send(rng, *entity, &mut senders, &mut operations);
         for place in places {
-            consume(dice, *place, &mut deeds);
-            operate(dice, *place, &mut deeds);
+            consume(rng, *place, &mut operations);
+            operate(rng, *place, &mut operations);
         }
-        if dice.one_in(4) {
-            let at = dice.below(LENGTH_MS);
-            deeds.push(timed(at, QueueDeed::Delete { place: *entity }));
-            let remade_at = at + dice.below(3000);
-            make(dice, *entity, places, remade_at, &mut deeds);
+        if rng.one_in(4) {
+            let at = rng.below(LENGTH_MS);
+            operations.push(timed(at, QueueOperation::Delete { place: *entity }));
+            let remade_at = at + rng.below(3000);
+            make(rng, *entity, places, remade_at, &mut operations);
         }
     }
-    deeds
+    operations
 }
 
-fn make(dice: &mut Dice, entity: u8, places: &[u8], at: u64, deeds: &mut Vec<Timed>) {
+fn make(rng: &mut Rng, entity: u8, places: &[u8], at: u64, operations: &mut Vec<Timed>) {
     if entity == TOPIC {
-        let time_to_live = dice.pick(&[None, None, None, Some(Span::from_secs(8))]);
-        let duplicate_window = window(dice);
-        deeds.push(timed(at, QueueDeed::PutTopic { spec: TopicSpec { time_to_live, duplicate_window } }));
+        let time_to_live = rng.pick(&[None, None, None, Some(Span::from_secs(8))]);
+        let duplicate_window = window(rng);
+        operations
+            .push(timed(at, QueueOperation::PutTopic { spec: TopicSpec { time_to_live, duplicate_window } }));
     }
     for place in places {
-        deeds.push(timed(at, put(dice, *place)));
+        operations.push(timed(at, put(rng, *place)));
     }
 }
 
-fn put(dice: &mut Dice, place: u8) -> QueueDeed {
+fn put(rng: &mut Rng, place: u8) -> QueueOperation {
     let spec = QueueSpec {
-        lock: Span::from_ms(dice.pick(&[200, 2000, 15_000])),
-        time_to_live: dice.pick(&[None, None, None, Some(Span::from_ms(4000)), Some(Span::from_secs(20))]),
-        deliveries_max: dice.pick(&[1, 2, 3, 10]),
-        dead_letter_expired: dice.one_in(2),
-        duplicate_window: window(dice),
+        lock: Span::from_ms(rng.pick(&[200, 2000, 15_000])),
+        time_to_live: rng.pick(&[None, None, None, Some(Span::from_ms(4000)), Some(Span::from_secs(20))]),
+        deliveries_max: rng.pick(&[1, 2, 3, 10]),
+        dead_letter_expired: rng.one_in(2),
+        duplicate_window: window(rng),
         sessions: place == SESSIONS,
-        messages_max: dice.pick(&[5, 1000, 1000]),
+        messages_max: rng.pick(&[5, 1000, 1000]),
         ..QueueSpec::default()
     };
-    QueueDeed::Put { place, spec: Box::new(spec) }
+    QueueOperation::Put { place, spec: Box::new(spec) }
 }
 
-fn window(dice: &mut Dice) -> Span {
-    Span::from_secs(dice.pick(&[0, 5, 600, 600]))
+fn window(rng: &mut Rng) -> Span {
+    Span::from_secs(rng.pick(&[0, 5, 600, 600]))
 }
 
-fn send(dice: &mut Dice, place: u8, senders: &mut u32, deeds: &mut Vec<Timed>) {
-    for _ in 0..dice.between(2, 7) {
-        let at = dice.below(LENGTH_MS * 3 / 4);
+fn send(rng: &mut Rng, place: u8, senders: &mut u32, operations: &mut Vec<Timed>) {
+    for _ in 0..rng.between(2, 7) {
+        let at = rng.below(LENGTH_MS * 3 / 4);
         let send = Send {
             place,
-            count: dice.pick(&[1, 1, 1, 2, 4]),
-            red: dice.one_in(2),
-            session: (place == SESSIONS).then(|| dice.below(2) as u8),
-            time_to_live_ms: dice.pick(&[None, None, None, Some(1500), Some(30_000)]),
-            delay_ms: dice.pick(&[None, None, None, Some(700), Some(12_000)]),
-            body_bytes: dice.pick(&[0, 20, 20, 900]),
-            own_id: !dice.one_in(4),
+            count: rng.pick(&[1, 1, 1, 2, 4]),
+            red: rng.one_in(2),
+            session: (place == SESSIONS).then(|| rng.below(2) as u8),
+            time_to_live_ms: rng.pick(&[None, None, None, Some(1500), Some(30_000)]),
+            delay_ms: rng.pick(&[None, None, None, Some(700), Some(12_000)]),
+            body_bytes: rng.pick(&[0, 20, 20, 900]),
+            own_id: !rng.one_in(4),
         };
-        deeds.push(timed(at, QueueDeed::Send(send)));
-        if dice.one_in(4) {
-            deeds.push(timed(at + dice.below(8000), QueueDeed::Again { n: *senders }));
+        operations.push(timed(at, QueueOperation::Send(send)));
+        if rng.one_in(4) {
+            operations.push(timed(at + rng.below(8000), QueueOperation::Again { n: *senders }));
         }
         *senders += 1;
     }
 }
 
-fn consume(dice: &mut Dice, place: u8, deeds: &mut Vec<Timed>) {
-    for _ in 0..dice.between(1, 4) {
-        let patience_ms = dice.pick(&[0, 300, 5000, 20_000]);
+fn consume(rng: &mut Rng, place: u8, operations: &mut Vec<Timed>) {
+    for _ in 0..rng.between(1, 4) {
+        let patience_ms = rng.pick(&[0, 300, 5000, 20_000]);
         let consume = Consume {
             place,
-            dead: dice.one_in(6),
-            visits: dice.pick(&[1, 2, 5]),
-            pause_ms: dice.pick(&[10, 500, 4000]),
-            max: dice.pick(&[1, 1, 3]),
+            dead: rng.one_in(6),
+            visits: rng.pick(&[1, 2, 5]),
+            pause_ms: rng.pick(&[10, 500, 4000]),
+            max: rng.pick(&[1, 1, 3]),
             patience_ms,
-            leave_after_ms: dice.one_in(5).then(|| dice.pick(&[1, 3, 20, 2000])),
-            session: (place == SESSIONS && dice.one_in(3)).then(|| dice.below(2) as u8),
-            delete: dice.one_in(6),
-            lock_ms: dice.pick(&[None, None, None, Some(1000)]),
-            habit: habit(dice),
+            leave_after_ms: rng.one_in(5).then(|| rng.pick(&[1, 3, 20, 2000])),
+            session: (place == SESSIONS && rng.one_in(3)).then(|| rng.below(2) as u8),
+            delete: rng.one_in(6),
+            lock_ms: rng.pick(&[None, None, None, Some(1000)]),
+            habit: habit(rng),
             // Some come back in the very moment in which their lock expires.
-            think_ms: dice.pick(&[0, 0, 150, 200, 1000, 1500, 2000, 3000]),
+            think_ms: rng.pick(&[0, 0, 150, 200, 1000, 1500, 2000, 3000]),
         };
-        deeds.push(timed(dice.below(LENGTH_MS), QueueDeed::Consume(consume)));
+        operations.push(timed(rng.below(LENGTH_MS), QueueOperation::Consume(consume)));
     }
 }
 
-fn habit(dice: &mut Dice) -> Habit {
-    dice.pick(&[
+fn habit(rng: &mut Rng) -> Habit {
+    rng.pick(&[
         Habit::Complete,
         Habit::Abandon,
         Habit::DeadLetter,
@@ -204,26 +205,26 @@ fn habit(dice: &mut Dice) -> Habit {
     ])
 }
 
-fn operate(dice: &mut Dice, place: u8, deeds: &mut Vec<Timed>) {
-    for _ in 0..dice.below(3) {
-        let deed = QueueDeed::Redrive { place, max: dice.pick(&[1, 100]) };
-        deeds.push(timed(LENGTH_MS / 4 + dice.below(LENGTH_MS * 3 / 4), deed));
+fn operate(rng: &mut Rng, place: u8, operations: &mut Vec<Timed>) {
+    for _ in 0..rng.below(3) {
+        let operation = QueueOperation::Redrive { place, max: rng.pick(&[1, 100]) };
+        operations.push(timed(LENGTH_MS / 4 + rng.below(LENGTH_MS * 3 / 4), operation));
     }
-    if dice.one_in(3) {
-        let deed = put(dice, place);
-        deeds.push(timed(dice.below(LENGTH_MS), deed));
+    if rng.one_in(3) {
+        let operation = put(rng, place);
+        operations.push(timed(rng.below(LENGTH_MS), operation));
     }
-    if matches!(place, ALL | RED) && dice.one_in(6) {
-        let at = dice.below(LENGTH_MS);
-        deeds.push(timed(at, QueueDeed::Delete { place }));
-        let remade = put(dice, place);
-        deeds.push(timed(at + dice.below(3000), remade));
+    if matches!(place, ALL | RED) && rng.one_in(6) {
+        let at = rng.below(LENGTH_MS);
+        operations.push(timed(at, QueueOperation::Delete { place }));
+        let remade = put(rng, place);
+        operations.push(timed(at + rng.below(3000), remade));
     }
-    if dice.one_in(8) {
-        deeds.push(timed(dice.below(LENGTH_MS), QueueDeed::Purge { place, dead: dice.one_in(2) }));
+    if rng.one_in(8) {
+        operations.push(timed(rng.below(LENGTH_MS), QueueOperation::Purge { place, dead: rng.one_in(2) }));
     }
 }
 
-fn timed(at: u64, deed: QueueDeed) -> Timed {
-    Timed { at, deed: Deed::Queues(deed) }
+fn timed(at: u64, operation: QueueOperation) -> Timed {
+    Timed { at, operation: Operation::Queues(operation) }
 }

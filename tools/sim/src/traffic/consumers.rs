@@ -9,29 +9,29 @@ use kernel::queue::{QueueRef, QueueRejection, Settle, SubQueue};
 use types::Span;
 
 use super::{Holding, QueueTask, partition, place, ready_since};
-use crate::coverage::Sometimes;
-use crate::depot::fingerprint;
-use crate::dice;
+use crate::coverage::Situation;
+use crate::observation::{Observation, Settling};
 use crate::plan::queues::{Consume, Habit};
 use crate::process::Process;
-use crate::sighting::{Settling, Sighting};
+use crate::queue_model::fingerprint;
+use crate::rng;
 use crate::world::{Sim, Task, World};
 
 /// One visit of a consumer.
 pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
-    let (deed, facts, asked_at) = {
+    let (operation, facts, asked_at) = {
         let world = sim.world();
         let consumer = world.traffic.consumers.get(&n);
         let Some(consumer) = consumer.filter(|consumer| consumer.waits) else { return };
-        (consumer.deed.clone(), world.depot.facts, world.now())
+        (consumer.operation.clone(), world.queue_model.facts, world.now())
     };
-    let receive = receive(&deed);
+    let receive = receive(&operation);
     if receive.mode == ReceiveMode::Delete {
-        sim.world().see(Sighting::DeletingAsked { at: receive.at.to_string() });
+        sim.world().observe(Observation::DeletingAsked { at: receive.at.to_string() });
     }
     let (at, sub_queue) = (receive.at.clone(), receive.sub_queue);
     let answer = process.engine.queue(partition(&process, &at), QueueCommand::Receive(receive));
-    let leaves = Duration::from_millis(deed.leave_after_ms.unwrap_or(u64::from(u32::MAX)));
+    let leaves = Duration::from_millis(operation.leave_after_ms.unwrap_or(u64::from(u32::MAX)));
     let answer = tokio::time::timeout(leaves, answer).await.ok();
     sim.look_for_death();
     let mut world = sim.world();
@@ -40,20 +40,20 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     }
     match answer {
         Some(Ok(QueueAnswer::Received(received))) => {
-            let waited = world.now() > asked_at && deed.patience_ms > 0;
-            if received.is_empty() && waited && deed.session.is_none() {
+            let waited = world.now() > asked_at && operation.patience_ms > 0;
+            if received.is_empty() && waited && operation.session.is_none() {
                 let wall = world.wall();
-                if let Some(no) = ready_since(&world.depot, &at, sub_queue, facts, wall) {
+                if let Some(no) = ready_since(&world.queue_model, &at, sub_queue, facts, wall) {
                     let what =
                         format!("a consumer of {at} received nothing while message {} was there", no.0);
-                    world.accuse("L5", what);
+                    world.add_violation("L5", what);
                 }
             }
             if !received.is_empty() && waited {
-                world.coverage.note(Sometimes::WaitingServed);
+                world.coverage.note(Situation::WaitingServed);
             }
             for one in received {
-                hold(&mut world, &deed, &at, one);
+                hold(&mut world, &operation, &at, one);
             }
         }
         Some(Ok(_))
@@ -65,35 +65,35 @@ pub async fn visit(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
         ))
         | None => {}
         Some(Err(QueueError::NoRoom | QueueError::NoMemory)) => {
-            world.accuse("L5", format!("{at} refuses consumers for room"))
+            world.add_violation("L5", format!("{at} refuses consumers for room"))
         }
     }
     if let Some(consumer) = world.traffic.consumers.get_mut(&n) {
         consumer.waits = false;
         if consumer.visits > 0 {
-            world.later(deed.pause_ms, Task::Queue(QueueTask::Visit { n }));
+            world.later(operation.pause_ms, Task::Queue(QueueTask::Visit { n }));
         }
     }
     drop(world);
     sim.wake.notify_one();
 }
 
-fn receive(deed: &Consume) -> Receive {
+fn receive(operation: &Consume) -> Receive {
     Receive {
-        at: place(deed.place),
-        sub_queue: if deed.dead { SubQueue::Dead } else { SubQueue::Main },
-        session: deed.session.map(|session| format!("s{session}")),
-        mode: match deed.delete {
+        at: place(operation.place),
+        sub_queue: if operation.dead { SubQueue::Dead } else { SubQueue::Main },
+        session: operation.session.map(|session| format!("s{session}")),
+        mode: match operation.delete {
             true => ReceiveMode::Delete,
-            false => ReceiveMode::Lock { lock: deed.lock_ms.map(Span::from_ms) },
+            false => ReceiveMode::Lock { lock: operation.lock_ms.map(Span::from_ms) },
         },
-        max: usize::from(deed.max),
-        patience: Span::from_ms(deed.patience_ms),
+        max: usize::from(operation.max),
+        patience: Span::from_ms(operation.patience_ms),
     }
 }
 
 fn received(world: &mut World, at: &QueueRef, one: &Received) {
-    world.see(Sighting::MessageReceived {
+    world.observe(Observation::MessageReceived {
         at: at.to_string(),
         no: one.taken.no,
         message: fingerprint(&one.message),
@@ -103,13 +103,13 @@ fn received(world: &mut World, at: &QueueRef, one: &Received) {
 }
 
 /// A consumer has a message, and does with it what it is used to.
-fn hold(world: &mut World, deed: &Consume, at: &QueueRef, one: Received) {
+fn hold(world: &mut World, operation: &Consume, at: &QueueRef, one: Received) {
     received(world, at, &one);
     let Some((token, _)) = one.taken.lock else { return };
     let n = world.traffic.received;
     world.traffic.received += 1;
-    let draw = dice::hash(&(world.plan.seed, n, "habit"));
-    let habit = match deed.habit {
+    let draw = rng::hash(&(world.plan.seed, n, "habit"));
+    let habit = match operation.habit {
         Habit::Mixed => {
             let habits = [Habit::Complete, Habit::Abandon, Habit::DeadLetter, Habit::Renew, Habit::Forget];
             habits[draw as usize % habits.len()]
@@ -126,9 +126,9 @@ fn hold(world: &mut World, deed: &Consume, at: &QueueRef, one: Received) {
     };
     let (settlings, no) = (VecDeque::from(settlings), one.taken.no);
     let (at, life) = (at.clone(), world.life);
-    let holding = Holding { at, no, token, settlings, think_ms: deed.think_ms, life, waits: false };
+    let holding = Holding { at, no, token, settlings, think_ms: operation.think_ms, life, waits: false };
     world.traffic.holdings.insert(n, holding);
-    world.later(deed.think_ms, Task::Queue(QueueTask::Settle { n }));
+    world.later(operation.think_ms, Task::Queue(QueueTask::Settle { n }));
 }
 
 /// A consumer is done thinking about one of its messages.
@@ -138,7 +138,7 @@ pub async fn settle(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
         let Some(holding) = world.traffic.holdings.get(&n) else { return };
         let settling = *holding.settlings.front().expect("one that is done with is forgotten");
         let (at, no, token) = (holding.at.clone(), holding.no, holding.token);
-        world.see(Sighting::SettleAsked { token, settling });
+        world.observe(Observation::SettleAsked { token, settling });
         (at, no, token, settling)
     };
     let how = match settling {
@@ -158,14 +158,14 @@ pub async fn settle(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     }
     let goes_on = match answer {
         Ok(QueueAnswer::Settled { locked_until: until }) => {
-            world.see(Sighting::Settled { at: at.to_string(), no, token, settling, until });
+            world.observe(Observation::Settled { at: at.to_string(), no, token, settling, until });
             if world.traffic.holdings.get(&n).is_some_and(|holding| holding.life < world.life) {
-                world.coverage.note(Sometimes::LockOverCrash);
+                world.coverage.note(Situation::LockOverCrash);
             }
             true
         }
         Err(QueueError::Rejected(QueueRejection::LockLost)) => {
-            world.coverage.note(Sometimes::LockLost);
+            world.coverage.note(Situation::LockLost);
             false
         }
         // The queue is gone, or the partition: so is the message, for this consumer.
@@ -209,21 +209,21 @@ pub async fn drain(sim: &Sim, process: &Process, at: &QueueRef) -> Option<String
         };
         if batch.is_empty() {
             let mut world = sim.world();
-            world.coverage.note(Sometimes::QueueDrained);
-            let (facts, wall) = (world.depot.facts, world.wall());
-            let left = ready_since(&world.depot, at, SubQueue::Main, facts, wall);
+            world.coverage.note(Situation::QueueDrained);
+            let (facts, wall) = (world.queue_model.facts, world.wall());
+            let left = ready_since(&world.queue_model, at, SubQueue::Main, facts, wall);
             return left.map(|no| format!("message {} of {at} is ready, and nobody gets it", no.0));
         }
         for one in batch {
             received(&mut sim.world(), at, &one);
             let (token, _) = one.taken.lock.expect("received by locking");
             let (settling, no) = (Settling::Complete, one.taken.no);
-            sim.world().see(Sighting::SettleAsked { token, settling });
+            sim.world().observe(Observation::SettleAsked { token, settling });
             let command = QueueCommand::Settle { at: at.clone(), token, how: Settle::Complete };
             match process.engine.queue(partition(process, at), command).await {
                 Ok(_) => {
                     let at = at.to_string();
-                    sim.world().see(Sighting::Settled { at, no, token, settling, until: None });
+                    sim.world().observe(Observation::Settled { at, no, token, settling, until: None });
                 }
                 Err(QueueError::Rejected(QueueRejection::LockLost)) => {}
                 Err(error) => return Some(format!("message {} of {at} cannot be completed: {error}", no.0)),

@@ -7,11 +7,11 @@ use kernel::queue::{QueueRejection, SendResult, SubQueue};
 use types::{Filter, Message, Property, Span, Timestamp};
 
 use super::{QueueTask, partition, place};
-use crate::coverage::Sometimes;
-use crate::depot::fingerprint;
-use crate::plan::queues::{QueueDeed, RED, Send, TOPIC};
+use crate::coverage::Situation;
+use crate::observation::Observation;
+use crate::plan::queues::{QueueOperation, RED, Send, TOPIC};
 use crate::process::Process;
-use crate::sighting::Sighting;
+use crate::queue_model::fingerprint;
 use crate::world::{Sim, Task, World};
 
 /// How often somebody tries who learns that there is no such queue, and how long it waits in ms.
@@ -23,26 +23,26 @@ const RED_LABEL: &str = "red";
 
 /// One try of somebody who sends or operates.
 pub async fn ask(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
-    let (deed, due) = {
+    let (operation, due) = {
         let mut world = sim.world();
         let wall = world.wall();
         let Some(asker) = world.traffic.askers.get_mut(&n).filter(|asker| !asker.settled) else { return };
         asker.tries += 1;
-        if let QueueDeed::Send(Send { delay_ms: Some(delay_ms), .. }) = asker.deed {
+        if let QueueOperation::Send(Send { delay_ms: Some(delay_ms), .. }) = asker.operation {
             asker.due.get_or_insert(wall + Span::from_ms(delay_ms));
         }
-        (asker.deed.clone(), asker.due)
+        (asker.operation.clone(), asker.due)
     };
-    let at = match &deed {
-        QueueDeed::Put { place: number, .. }
-        | QueueDeed::Delete { place: number }
-        | QueueDeed::Redrive { place: number, .. }
-        | QueueDeed::Purge { place: number, .. }
-        | QueueDeed::Send(Send { place: number, .. }) => place(*number),
-        QueueDeed::PutTopic { .. } => place(TOPIC),
-        QueueDeed::Again { .. } | QueueDeed::Consume(_) => return,
+    let at = match &operation {
+        QueueOperation::Put { place: number, .. }
+        | QueueOperation::Delete { place: number }
+        | QueueOperation::Redrive { place: number, .. }
+        | QueueOperation::Purge { place: number, .. }
+        | QueueOperation::Send(Send { place: number, .. }) => place(*number),
+        QueueOperation::PutTopic { .. } => place(TOPIC),
+        QueueOperation::Again { .. } | QueueOperation::Consume(_) => return,
     };
-    let command = command(&deed, n, due);
+    let command = command(&operation, n, due);
     let to = at.to_string();
     let ids = announce(&mut sim.world(), &to, &command);
     let partition = partition(&process, &at);
@@ -60,13 +60,13 @@ pub async fn ask(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
             });
             let messages: Vec<_> = messages.collect();
             if messages.iter().any(|(_, no)| no.is_none()) {
-                world.coverage.note(Sometimes::DuplicateDropped);
+                world.coverage.note(Situation::DuplicateDropped);
             }
-            world.see(Sighting::MessagesTaken { to, partition, messages });
+            world.observe(Observation::MessagesTaken { to, partition, messages });
         }
         Ok(_) => {}
         Err(error) => {
-            if let Some(ms) = again_ms(&mut world, n, &deed, &error) {
+            if let Some(ms) = again_ms(&mut world, n, &operation, &error) {
                 world.later(ms, Task::Queue(QueueTask::Ask { n }));
                 drop(world);
                 return sim.wake.notify_one();
@@ -79,10 +79,10 @@ pub async fn ask(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
 }
 
 /// When somebody who was refused tries again, if it does.
-fn again_ms(world: &mut World, n: u32, deed: &QueueDeed, error: &QueueError) -> Option<u64> {
+fn again_ms(world: &mut World, n: u32, operation: &QueueOperation, error: &QueueError) -> Option<u64> {
     match error {
         QueueError::NoRoom | QueueError::NoMemory => {
-            world.coverage.note(Sometimes::SendRefusedDisk);
+            world.coverage.note(Situation::SendRefusedDisk);
             Some(AGAIN_MS * 4)
         }
         QueueError::Stopped { .. } | QueueError::NotHeld { .. } | QueueError::Unknown { .. } => {
@@ -90,11 +90,11 @@ fn again_ms(world: &mut World, n: u32, deed: &QueueDeed, error: &QueueError) -> 
         }
         QueueError::Rejected(QueueRejection::NotFound(_)) => {
             let tries = world.traffic.askers.get(&n)?.tries;
-            let waits = !matches!(deed, QueueDeed::Delete { .. }) && tries < TRIES_MAX;
+            let waits = !matches!(operation, QueueOperation::Delete { .. }) && tries < TRIES_MAX;
             waits.then_some(AGAIN_MS)
         }
         QueueError::Rejected(QueueRejection::Full { .. }) => {
-            world.coverage.note(Sometimes::QueueFull);
+            world.coverage.note(Situation::QueueFull);
             None
         }
         QueueError::Rejected(_) => None,
@@ -108,20 +108,20 @@ fn announce(world: &mut World, at: &str, command: &QueueCommand) -> Vec<String> 
             let offered = messages.iter().map(|each| (each.message.id.clone(), fingerprint(&each.message)));
             let offered: Vec<(String, u64)> = offered.collect();
             let ids = offered.iter().map(|(id, _)| id.clone()).collect();
-            world.see(Sighting::MessagesOffered { to: at.to_owned(), messages: offered });
+            world.observe(Observation::MessagesOffered { to: at.to_owned(), messages: offered });
             ids
         }
         QueueCommand::Purge { .. } => {
-            world.see(Sighting::PurgeAsked { at: at.to_owned() });
+            world.observe(Observation::PurgeAsked { at: at.to_owned() });
             Vec::new()
         }
         _ => Vec::new(),
     }
 }
 
-fn command(deed: &QueueDeed, n: u32, due: Option<Timestamp>) -> QueueCommand {
-    match deed {
-        QueueDeed::Put { place: number, spec } => {
+fn command(operation: &QueueOperation, n: u32, due: Option<Timestamp>) -> QueueCommand {
+    match operation {
+        QueueOperation::Put { place: number, spec } => {
             let (at, spec) = (place(*number), (**spec).clone());
             match at.subscription {
                 None => QueueCommand::PutQueue { name: at.name, spec },
@@ -132,22 +132,22 @@ fn command(deed: &QueueDeed, n: u32, due: Option<Timestamp>) -> QueueCommand {
                 }
             }
         }
-        QueueDeed::PutTopic { spec } => {
+        QueueOperation::PutTopic { spec } => {
             QueueCommand::PutTopic { name: place(TOPIC).name, spec: spec.clone() }
         }
-        QueueDeed::Delete { place: number } => QueueCommand::Delete { at: place(*number) },
-        QueueDeed::Send(send) => {
+        QueueOperation::Delete { place: number } => QueueCommand::Delete { at: place(*number) },
+        QueueOperation::Send(send) => {
             let messages = (0..send.count).map(|nth| message(send, n, nth, due)).collect();
             QueueCommand::Send { to: place(send.place).name, messages }
         }
-        QueueDeed::Redrive { place: number, max } => {
+        QueueOperation::Redrive { place: number, max } => {
             QueueCommand::Redrive { at: place(*number), max: usize::from(*max) }
         }
-        QueueDeed::Purge { place: number, dead } => {
+        QueueOperation::Purge { place: number, dead } => {
             let sub_queue = if *dead { SubQueue::Dead } else { SubQueue::Main };
             QueueCommand::Purge { at: place(*number), sub_queue, max: 3 }
         }
-        QueueDeed::Again { .. } | QueueDeed::Consume(_) => unreachable!("not asked like this"),
+        QueueOperation::Again { .. } | QueueOperation::Consume(_) => unreachable!("not asked like this"),
     }
 }
 

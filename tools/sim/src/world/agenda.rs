@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::{Deed, Plan};
+use crate::plan::{Operation, Plan};
 use crate::services::Call;
 use crate::traffic::QueueTask;
 
 /// Something that the world does at its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    Do(Deed),
+    Do(Operation),
     /// A call reaches its service.
     Arrive(Call),
     /// A client that was not acknowledged tries again.
@@ -32,14 +32,14 @@ pub struct Agenda {
     tasks: BTreeMap<(u64, u64), Task>,
     added: u64,
     /// Deeds of the plan that are still to be done.
-    deeds: usize,
+    operations: usize,
 }
 
 impl Agenda {
     pub fn of(plan: &Plan) -> Agenda {
-        let mut agenda = Agenda { deeds: plan.deeds.len(), ..Agenda::default() };
-        for timed in &plan.deeds {
-            agenda.add(timed.at, Task::Do(timed.deed.clone()));
+        let mut agenda = Agenda { operations: plan.operations.len(), ..Agenda::default() };
+        for timed in &plan.operations {
+            agenda.add(timed.at, Task::Do(timed.operation.clone()));
         }
         agenda
     }
@@ -58,19 +58,19 @@ impl Agenda {
     pub fn pop(&mut self, now: u64) -> Option<Task> {
         self.next().filter(|at| *at <= now)?;
         let (_, task) = self.tasks.pop_first()?;
-        self.deeds -= usize::from(matches!(task, Task::Do(_)));
+        self.operations -= usize::from(matches!(task, Task::Do(_)));
         Some(task)
     }
 
     /// Does an task of now later.
     pub fn put_off(&mut self, at: u64, task: Task) {
-        self.deeds += usize::from(matches!(task, Task::Do(_)));
+        self.operations += usize::from(matches!(task, Task::Do(_)));
         self.add(at, task);
     }
 
     /// Whether all deeds of the plan are done.
     pub fn is_played(&self) -> bool {
-        self.deeds == 0
+        self.operations == 0
     }
 
     pub fn is_empty(&self) -> bool {

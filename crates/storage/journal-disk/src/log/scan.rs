@@ -247,8 +247,7 @@ impl<'a> Scan<'a> {
         self.lose_through(header.lsn - 1);
         self.progress_to(header.slot, header.frame_number - 1).map_err(|()| contradicts(segment, at))?;
         let mark_before = self.marks[usize::from(header.slot)];
-        let unconfirmed =
-            Unconfirmed { at, header: *header, mark_before: mark_before, chain_before: self.chain };
+        let unconfirmed = Unconfirmed { at, header: *header, mark_before, chain_before: self.chain };
         self.unconfirmed.push_back(unconfirmed);
         if payload.is_none() {
             self.note_damage(segment, at);

@@ -8,20 +8,20 @@ use journal::{AppendError, Capabilities, Claim, Journal, ReadError, Record, Room
 use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
-use super::coverage::Sometimes;
-use super::judge::Told;
+use super::checker::ObservedClaim;
+use super::coverage::Situation;
 use super::world::{Sim, World};
 use super::{events, inbox, message};
 
 /// A journal with somebody who takes notes.
-pub struct Watched<J> {
+pub struct ObservedJournal<J> {
     pub inner: J,
     pub sim: Arc<Sim>,
     pub life: u32,
     pub region: usize,
 }
 
-impl<J> Watched<J> {
+impl<J> ObservedJournal<J> {
     fn term(&self) -> u32 {
         self.sim.world().regions[self.region].term
     }
@@ -32,7 +32,7 @@ impl<J> Watched<J> {
     }
 }
 
-impl<J: Journal> Journal for Watched<J> {
+impl<J: Journal> Journal for ObservedJournal<J> {
     async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
         let term = self.term();
         let claim = self.inner.claim(partition).await?;
@@ -43,16 +43,16 @@ impl<J: Journal> Journal for Watched<J> {
             world.say(now, || {
                 format!("{} claimed {partition}: epoch {epoch} after {}", self.life, claim.events_tail)
             });
-            world.see(now, &(self.life, partition, epoch));
+            world.observe(now, &(self.life, partition, epoch));
             world.figures.takeovers += u64::from(epoch > 1);
-            let before = world.judge.owner(self.region, partition, epoch.saturating_sub(1));
+            let before = world.checker.owner(self.region, partition, epoch.saturating_sub(1));
             let before = before.and_then(|life| world.lives.get(&life));
             if let Some(gone) = before.map(|life| life.dead) {
-                world.coverage.note(if gone { Sometimes::TakenOver } else { Sometimes::HandedOver });
+                world.coverage.note(if gone { Situation::TakenOver } else { Situation::HandedOver });
             }
             let region_epoch = world.regions[self.region].state.epoch;
-            let told = Told { epoch, term, region_epoch };
-            world.judge.claimed(self.life, self.region, partition, told, claim.events_tail);
+            let observed = ObservedClaim { epoch, term, region_epoch };
+            world.checker.claimed(self.life, self.region, partition, observed, claim.events_tail);
         }
         Ok(claim)
     }
@@ -72,16 +72,16 @@ impl<J: Journal> Journal for Watched<J> {
             return answer;
         }
         match &answer {
-            Ok(seq) => world.judge.appended(self.region, partition, epoch.0, *seq, &frame),
+            Ok(seq) => world.checker.appended(self.region, partition, epoch.0, *seq, &frame),
             Err(AppendError::Fenced { .. }) => {
                 world.say(now, || format!("{} is refused in epoch {} of {partition}", self.life, epoch.0));
                 world.figures.fenced += 1;
-                world.coverage.note(Sometimes::Fenced);
+                world.coverage.note(Situation::Fenced);
                 if world.lives[&self.life].frozen_until > 0 {
-                    world.coverage.note(Sometimes::FrozenFenced);
+                    world.coverage.note(Situation::FrozenFenced);
                 }
                 let region = (self.region, world.regions[self.region].state.epoch);
-                world.judge.fenced(self.life, region, partition, epoch.0);
+                world.checker.fenced(self.life, region, partition, epoch.0);
             }
             Err(AppendError::Full) => {}
             Err(error) => {
@@ -89,7 +89,7 @@ impl<J: Journal> Journal for Watched<J> {
                     "frame {} of partition {partition} was not appended: {error}",
                     expected_tail.next()
                 );
-                world.judge.accuse("E7", what);
+                world.checker.add_violation("E7", what);
             }
         }
         answer
@@ -102,11 +102,11 @@ impl<J: Journal> Journal for Watched<J> {
         bytes_max: usize,
     ) -> Result<Vec<Record>, ReadError> {
         let term = self.term();
-        let tail = self.sim.world().judge.chain(self.region, partition).number;
+        let tail = self.sim.world().checker.chain(self.region, partition).number;
         let records = self.inner.read(partition, from, bytes_max).await?;
         let mut world = self.sim.world();
         if self.hears(&world, term) {
-            world.judge.read(self.region, partition, from, tail, &records);
+            world.checker.read(self.region, partition, from, tail, &records);
         }
         Ok(records)
     }
@@ -121,7 +121,7 @@ impl<J: Journal> Journal for Watched<J> {
             let found = kept.get(sequence as usize - 1).and_then(|bytes| message::records(bytes, sequence));
             let found: Vec<Bytes> = found.into_iter().flatten().map(|(_, bytes)| bytes).collect();
             if !found.windows(records.len()).any(|window| *window == records) {
-                world.judge.accuse(
+                world.checker.add_violation(
                     "I1",
                     format!("request {last} of partition {partition} was acknowledged and is not there"),
                 );
@@ -141,7 +141,7 @@ impl<J: Journal> Journal for Watched<J> {
         let records = self.inner.inbox_read(partition, from, bytes_max).await?;
         let mut world = self.sim.world();
         if self.hears(&world, term) {
-            world.judge_inbox(self.region, partition, from, tail, &records);
+            world.check_inbox(self.region, partition, from, tail, &records);
         }
         Ok(records)
     }
@@ -165,13 +165,13 @@ impl<J: Journal> Journal for Watched<J> {
         let snapshot = self.inner.snapshot_get(partition).await?;
         let through = snapshot.as_ref().map_or(0, |snapshot| snapshot.through.0);
         let mut world = self.sim.world();
-        let tail = world.judge.chain(self.region, partition).number;
+        let tail = world.checker.chain(self.region, partition).number;
         if through > 0 && through < tail {
-            world.coverage.note(Sometimes::TakenFromSnapshot);
+            world.coverage.note(Situation::TakenFromSnapshot);
         }
         if through > tail && self.hears(&world, term) {
             let what = format!("partition {partition} has a snapshot through {through} and ends at {tail}");
-            world.judge.accuse("S1", what);
+            world.checker.add_violation("S1", what);
         }
         Ok(snapshot)
     }
@@ -214,7 +214,7 @@ impl World {
         self.regions[region].streams[&inbox(partition)].last() * 65_536
     }
 
-    fn judge_inbox(
+    fn check_inbox(
         &mut self,
         region: usize,
         partition: PartitionId,
@@ -231,11 +231,15 @@ impl World {
         let same = records.iter().all(|record| there.next() == Some((record.seq, record.bytes.clone())));
         let next = there.next().map(|(seq, _)| seq);
         if !same {
-            self.judge
-                .accuse("E5", format!("the inbox of {partition} was read from {from} with something else"));
+            self.checker.add_violation(
+                "E5",
+                format!("the inbox of {partition} was read from {from} with something else"),
+            );
         } else if records.is_empty() && next.is_some_and(|next| next.0 <= tail) {
-            self.judge
-                .accuse("E5", format!("the inbox of {partition} was read from {from} and has {next:?}"));
+            self.checker.add_violation(
+                "E5",
+                format!("the inbox of {partition} was read from {from} and has {next:?}"),
+            );
         }
     }
 
@@ -249,7 +253,7 @@ impl World {
             life.map_or(0, |life| self.lives[&life].set_ms.load(std::sync::atomic::Ordering::Relaxed));
         let wall = types::Timestamp(self.plan.wall_ms + now as i64 + set_ms);
         self.say(now, || format!("region {region} stored {stream} {sequence} from {life:?}"));
-        self.see(now, &(region, stream, sequence, bytes.len()));
-        self.judge.stored(region, partition, sequence, &bytes, life, wall, &mut self.coverage);
+        self.observe(now, &(region, stream, sequence, bytes.len()));
+        self.checker.stored(region, partition, sequence, &bytes, life, wall, &mut self.coverage);
     }
 }

@@ -5,11 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One stream of draws.
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub struct Rng(u64);
 
-impl Dice {
-    pub fn new(seed: u64, stream: &str) -> Dice {
-        Dice(hash(&(seed, stream)))
+impl Rng {
+    pub fn new(seed: u64, stream: &str) -> Rng {
+        Rng(hash(&(seed, stream)))
     }
 
     pub fn next(&mut self) -> u64 {

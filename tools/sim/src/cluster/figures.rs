@@ -1,14 +1,10 @@
-//! What simulations of clusters came to.
+//! What simulations of clusters did, in numbers.
 
 use types::Timestamp;
 
-use super::coverage::Coverage;
-use crate::checkers::Violation;
-
-/// What was done, in numbers.
+/// Counts of one simulation, or the sum of many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
-    pub seeds: u64,
     pub events: u64,
     pub lives: u64,
     pub calls: u64,
@@ -26,11 +22,12 @@ pub struct Figures {
     pub simulated_ms: u64,
     /// Calls that have left and not arrived.
     pub on_the_wire: u64,
+    /// Of one simulation alone.
+    pub throughput: Throughput,
 }
 
 impl Figures {
     pub fn add(&mut self, other: Figures) {
-        self.seeds += other.seeds;
         self.events += other.events;
         self.lives += other.lives;
         self.calls += other.calls;
@@ -42,11 +39,29 @@ impl Figures {
         self.switches += other.switches;
         self.simulated_ms += other.simulated_ms;
     }
+
+    /// The figures in words.
+    pub fn describe(&self) -> String {
+        format!(
+            "{:.1} million events, {} instances, {} takeovers, {} messages refused, {} owners fenced, \
+             {} unknown outcomes, {} switches of regions, {} calls, {} acknowledged, {} simulated hours",
+            self.events as f64 / 1e6,
+            self.lives,
+            self.takeovers,
+            self.refused,
+            self.fenced,
+            self.unknown,
+            self.switches,
+            self.calls,
+            self.acknowledged,
+            self.simulated_ms / 3_600_000,
+        )
+    }
 }
 
 /// How fast the work of the active region went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tempo {
+pub struct Throughput {
     pub frames: u64,
     /// Events in those frames.
     pub events: u64,
@@ -55,14 +70,4 @@ pub struct Tempo {
     pub took_ms: u64,
     /// What the clock on the wall showed at the last frame.
     pub last: Timestamp,
-}
-
-/// What one simulation came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    pub figures: Figures,
-    pub coverage: Coverage,
-    pub tempo: Tempo,
-    pub violations: Vec<Violation>,
-    pub trace: u64,
 }

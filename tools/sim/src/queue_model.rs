@@ -7,17 +7,17 @@ use types::{Message, PartitionId, QueueName, QueueSpec, Span, Timestamp, Uid};
 
 /// The queues and messages of a simulation.
 #[derive(Debug, Default)]
-pub struct Depot {
-    pub stocks: BTreeMap<PartitionId, Stock>,
+pub struct QueueModel {
+    pub partitions: BTreeMap<PartitionId, PartitionQueues>,
     /// Facts so far: a time that no clock can set.
     pub facts: u64,
 }
 
 /// Those of a partition.
 #[derive(Debug, Default)]
-pub struct Stock {
-    pub named: BTreeMap<QueueName, Named>,
-    pub queues: BTreeMap<QueueNo, Held>,
+pub struct PartitionQueues {
+    pub entities: BTreeMap<QueueName, Entity>,
+    pub queues: BTreeMap<QueueNo, ModelQueue>,
     /// Every message that any queue ever took, and what its bytes are compared by.
     pub sent: BTreeMap<MessageNo, u64>,
     /// What the kernel makes of the same facts.
@@ -26,7 +26,7 @@ pub struct Stock {
 
 /// A queue or a topic.
 #[derive(Debug, Default)]
-pub struct Named {
+pub struct Entity {
     /// Where its messages go: to the queue, or to subscriptions, each with the label that it wants.
     pub to: BTreeMap<QueueNo, (Option<QueueName>, Option<String>)>,
     pub time_to_live: Option<Span>,
@@ -37,18 +37,18 @@ pub struct Named {
 
 /// A queue or a subscription.
 #[derive(Debug)]
-pub struct Held {
+pub struct ModelQueue {
     pub spec: QueueSpec,
     /// The most deliveries that it ever allowed.
     pub deliveries_max: u32,
-    pub messages: BTreeMap<MessageNo, Kept>,
+    pub messages: BTreeMap<MessageNo, ModelMessage>,
 }
 
 /// A message in one queue.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct ModelMessage {
     pub dead: bool,
-    pub stands: Stands,
+    pub status: MessageStatus,
     pub deliveries: u32,
     pub expires_at: Option<Timestamp>,
     pub session: Option<String>,
@@ -60,71 +60,76 @@ pub struct Kept {
 
 /// Where a message stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stands {
-    Waits { at: Timestamp },
+pub enum MessageStatus {
+    Scheduled { at: Timestamp },
     Ready,
-    With { token: Uid, until: Timestamp },
+    Locked { token: Uid, until: Timestamp },
 }
 
 /// What messages are compared by: all that they have.
 pub fn fingerprint(message: &Message) -> u64 {
-    crate::sighting::fingerprint(&journal::codec::encode(message))
+    crate::observation::fingerprint(&journal::codec::encode(message))
 }
 
-impl Depot {
+impl QueueModel {
     /// A message in a queue, as it was before.
-    pub fn kept(&self, partition: PartitionId, queue: QueueNo, no: MessageNo) -> Option<(&Held, &Kept)> {
-        let held = self.stocks.get(&partition)?.queues.get(&queue)?;
+    pub fn kept(
+        &self,
+        partition: PartitionId,
+        queue: QueueNo,
+        no: MessageNo,
+    ) -> Option<(&ModelQueue, &ModelMessage)> {
+        let held = self.partitions.get(&partition)?.queues.get(&queue)?;
         Some((held, held.messages.get(&no)?))
     }
 
     /// The queue or subscription that has a name at the moment.
-    pub fn held(&self, name: &QueueName, subscription: Option<&QueueName>) -> Option<&Held> {
-        self.stocks.values().find_map(|stock| {
-            let mut to = stock.named.get(name)?.to.iter();
+    pub fn held(&self, name: &QueueName, subscription: Option<&QueueName>) -> Option<&ModelQueue> {
+        self.partitions.values().find_map(|in_partition| {
+            let mut to = in_partition.entities.get(name)?.to.iter();
             let (no, _) = to.find(|(_, (own, _))| own.as_ref() == subscription)?;
-            stock.queues.get(no)
+            in_partition.queues.get(no)
         })
     }
 
     pub fn fold(&mut self, partition: PartitionId, fact: &QueueFact) {
         self.facts += 1;
         let since = self.facts;
-        let stock = self.stocks.entry(partition).or_default();
-        stock.folded.evolve(fact, &mut Vec::new());
-        stock.fold(fact, since);
+        let in_partition = self.partitions.entry(partition).or_default();
+        in_partition.folded.evolve(fact, &mut Vec::new());
+        in_partition.fold(fact, since);
     }
 }
 
-impl Stock {
+impl PartitionQueues {
     fn fold(&mut self, fact: &QueueFact, since: u64) {
         match fact {
             QueueFact::QueuePut { name, no, spec, .. } => {
                 self.put(*no, spec);
-                let named = self.named.entry(name.clone()).or_default();
-                named.to.insert(*no, (None, None));
-                named.set_window(spec.duplicate_window);
+                let entity = self.entities.entry(name.clone()).or_default();
+                entity.to.insert(*no, (None, None));
+                entity.set_window(spec.duplicate_window);
             }
             QueueFact::TopicPut { name, spec, .. } => {
-                let named = self.named.entry(name.clone()).or_default();
-                named.time_to_live = spec.time_to_live;
-                named.set_window(spec.duplicate_window);
+                let entity = self.entities.entry(name.clone()).or_default();
+                entity.time_to_live = spec.time_to_live;
+                entity.set_window(spec.duplicate_window);
             }
             QueueFact::SubscriptionPut { topic, name, no, spec, filter, .. } => {
                 self.put(*no, spec);
-                let named = self.named.entry(topic.clone()).or_default();
-                named.to.insert(*no, (Some(name.clone()), filter.label.clone()));
+                let entity = self.entities.entry(topic.clone()).or_default();
+                entity.to.insert(*no, (Some(name.clone()), filter.label.clone()));
             }
             QueueFact::Deleted { name } => {
-                for no in self.named.remove(name).unwrap_or_default().to.keys() {
+                for no in self.entities.remove(name).unwrap_or_default().to.keys() {
                     self.queues.remove(no);
                 }
             }
             QueueFact::SubscriptionDeleted { topic, name } => {
-                let named = self.named.entry(topic.clone()).or_default();
-                let gone = named.to.iter().find(|(_, (own, _))| own.as_ref() == Some(name));
+                let entity = self.entities.entry(topic.clone()).or_default();
+                let gone = entity.to.iter().find(|(_, (own, _))| own.as_ref() == Some(name));
                 if let Some(no) = gone.map(|(no, _)| *no) {
-                    named.to.remove(&no);
+                    entity.to.remove(&no);
                     self.queues.remove(&no);
                 }
             }
@@ -136,34 +141,34 @@ impl Stock {
             }
             // What is out of its window by then stays forgotten, also when the clock is set back later.
             QueueFact::IdsForgotten { name, at } => {
-                if let Some(named) = self.named.get_mut(name) {
-                    named.ids.retain(|_, seen| at.since(*seen) < named.window);
+                if let Some(entity) = self.entities.get_mut(name) {
+                    entity.ids.retain(|_, seen| at.since(*seen) < entity.window);
                 }
             }
         }
     }
 
     fn put(&mut self, no: QueueNo, spec: &QueueSpec) {
-        let new = || Held { spec: spec.clone(), deliveries_max: 0, messages: BTreeMap::new() };
+        let new = || ModelQueue { spec: spec.clone(), deliveries_max: 0, messages: BTreeMap::new() };
         let held = self.queues.entry(no).or_insert_with(new);
         held.spec = spec.clone();
         held.deliveries_max = held.deliveries_max.max(spec.deliveries_max);
     }
 
     fn fold_sent(&mut self, sent: &Sent, since: u64) {
-        let Some(named) = self.named.get_mut(&sent.name) else { return };
-        named.ids.retain(|_, at| sent.at.since(*at) < named.window);
-        named.ids.insert(sent.message.id.clone(), sent.at);
+        let Some(entity) = self.entities.get_mut(&sent.name) else { return };
+        entity.ids.retain(|_, at| sent.at.since(*at) < entity.window);
+        entity.ids.insert(sent.message.id.clone(), sent.at);
         if !sent.to.is_empty() {
             self.sent.insert(sent.no, fingerprint(&sent.message));
         }
         let later = sent.message.scheduled_at.filter(|at| *at > sent.at);
         for no in &sent.to {
             let Some(held) = self.queues.get_mut(no) else { continue };
-            let spans = [sent.message.time_to_live, named.time_to_live, held.spec.time_to_live];
-            let kept = Kept {
+            let spans = [sent.message.time_to_live, entity.time_to_live, held.spec.time_to_live];
+            let kept = ModelMessage {
                 dead: false,
-                stands: later.map_or(Stands::Ready, |at| Stands::Waits { at }),
+                status: later.map_or(MessageStatus::Ready, |at| MessageStatus::Scheduled { at }),
                 deliveries: 0,
                 expires_at: spans.into_iter().flatten().min().map(|span| later.unwrap_or(sent.at) + span),
                 session: sent.message.session.clone(),
@@ -175,7 +180,7 @@ impl Stock {
     }
 }
 
-impl Named {
+impl Entity {
     fn set_window(&mut self, window: Span) {
         if self.window != window {
             // Which ids a window still has that was another before is not promised.
@@ -185,7 +190,7 @@ impl Named {
     }
 }
 
-impl Held {
+impl ModelQueue {
     fn fold(&mut self, no: MessageNo, at: Timestamp, fact: &MessageFact, since: u64) {
         if let MessageFact::Left { .. } = fact {
             self.messages.remove(&no);
@@ -196,26 +201,26 @@ impl Held {
         kept.since = since;
         match fact {
             MessageFact::Left { .. } => {}
-            MessageFact::Due => kept.stands = Stands::Ready,
+            MessageFact::Due => kept.status = MessageStatus::Ready,
             MessageFact::Locked { token, until } => {
-                kept.stands = Stands::With { token: *token, until: *until };
+                kept.status = MessageStatus::Locked { token: *token, until: *until };
                 kept.deliveries += 1;
             }
             MessageFact::Renewed { until: longer } => {
-                if let Stands::With { until, .. } = &mut kept.stands {
+                if let MessageStatus::Locked { until, .. } = &mut kept.status {
                     *until = *longer;
                 }
             }
             MessageFact::Returned { deliveries } => {
-                kept.stands = Stands::Ready;
+                kept.status = MessageStatus::Ready;
                 kept.deliveries = *deliveries;
             }
             MessageFact::DeadLettered { .. } => {
-                kept.stands = Stands::Ready;
+                kept.status = MessageStatus::Ready;
                 kept.dead = true;
             }
             MessageFact::Redriven => {
-                kept.stands = Stands::Ready;
+                kept.status = MessageStatus::Ready;
                 kept.dead = false;
                 kept.deliveries = 0;
                 kept.redriven = true;

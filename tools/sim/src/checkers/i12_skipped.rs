@@ -7,27 +7,27 @@ use kernel::job::{Job, JobProgress, Occurrence};
 use kernel::{Event, Fired, JobFact};
 use types::{JobState, Missed, Overlap, Span, Ticks, Timestamp};
 
-use super::{Accusations, Checker};
-use crate::sighting::Durable;
+use super::{Checker, Violations};
+use crate::observation::DurableEvent;
 use oracle::Oracle;
 
 /// What is later than this was missed.
 const GRACE: Span = Span::from_secs(60);
 
-pub struct LeftOut;
+pub struct Skipped;
 
-impl Checker for LeftOut {
+impl Checker for Skipped {
     fn id(&self) -> &'static str {
         "I12"
     }
 
-    fn see_event(&mut self, durable: &Durable<'_>, accusations: &mut Accusations<'_>) {
+    fn observe_event(&mut self, durable: &DurableEvent<'_>, violations: &mut Violations<'_>) {
         let judged = match durable.event {
-            Event::Fired(fired) => judge_fired(durable, fired),
+            Event::Fired(fired) => check_fired(durable, fired),
             Event::Job(fact) => match &**fact {
-                JobFact::Put(job) => judge_put(durable, job),
-                JobFact::Progressed { job, progress } => match durable.book.jobs.get(job) {
-                    Some(before) => judge_progress(durable, before, progress),
+                JobFact::Put(job) => check_put(durable, job),
+                JobFact::Progressed { job, progress } => match durable.job_model.jobs.get(job) {
+                    Some(before) => check_progress(durable, before, progress),
                     None => Err("a job that is not there stands".to_owned()),
                 },
                 JobFact::Deleted { .. } | JobFact::CollectionPut(_) | JobFact::CollectionDeleted { .. } => {
@@ -37,14 +37,14 @@ impl Checker for LeftOut {
             _ => Ok(()),
         };
         if let Err(what) = judged {
-            accusations.accuse(what);
+            violations.add_violation(what);
         }
     }
 }
 
-fn judge_fired(durable: &Durable<'_>, fired: &Fired) -> Result<(), String> {
+fn check_fired(durable: &DurableEvent<'_>, fired: &Fired) -> Result<(), String> {
     let id = &fired.request.id;
-    let before = durable.book.jobs.get(&fired.job).ok_or_else(|| format!("{id} is of no job"))?;
+    let before = durable.job_model.jobs.get(&fired.job).ok_or_else(|| format!("{id} is of no job"))?;
     let occurrence = Occurrence::of_request(&fired.request).ok_or_else(|| format!("{id} is none"))?;
     let (was, is) = (&before.progress, &fired.progress);
     require(is.fired == was.fired + 1, || format!("{id} is the {}th after {}", is.fired, was.fired))?;
@@ -77,9 +77,9 @@ fn is_missed(job: &Job, wall: Timestamp) -> bool {
     job.progress.due.is_some_and(|due| wall.since(due) > GRACE)
 }
 
-fn judge_put(durable: &Durable<'_>, job: &Job) -> Result<(), String> {
+fn check_put(durable: &DurableEvent<'_>, job: &Job) -> Result<(), String> {
     let (name, is) = (&job.definition.name, &job.progress);
-    let before = durable.book.jobs.get(&job.definition.at);
+    let before = durable.job_model.jobs.get(&job.definition.at);
     let same_timing = before.is_some_and(|before| {
         before.definition.spec.timing == job.definition.spec.timing && !before.progress.state.is_final()
     });
@@ -98,7 +98,7 @@ fn judge_put(durable: &Durable<'_>, job: &Job) -> Result<(), String> {
     planned(name, is, Oracle::of(job).first(job.definition.changed_at))
 }
 
-fn judge_progress(durable: &Durable<'_>, before: &Job, is: &JobProgress) -> Result<(), String> {
+fn check_progress(durable: &DurableEvent<'_>, before: &Job, is: &JobProgress) -> Result<(), String> {
     let (name, was, wall) = (&before.definition.name, &before.progress, durable.wall);
     let spec = &before.definition.spec;
     require(is.counted == was.counted && is.fired == was.fired, || format!("{name} counts without firing"))?;
@@ -116,7 +116,7 @@ fn judge_progress(durable: &Durable<'_>, before: &Job, is: &JobProgress) -> Resu
             format!("{name} had {:?} planned, has {:?}, and nothing was counted", was.next, is.next)
         }),
         (1, 0) => {
-            let live = durable.book.live(before);
+            let live = durable.job_model.live(before);
             let chosen = chosen(before, wall).ok_or_else(|| format!("{name} had nothing planned"))?;
             require(spec.overlap == Overlap::Skip && live > 0, || {
                 format!("{name} left out {}, {live} are under way", chosen.0)
@@ -134,9 +134,9 @@ fn judge_progress(durable: &Durable<'_>, before: &Job, is: &JobProgress) -> Resu
     }
 }
 
-fn collection_enabled(durable: &Durable<'_>, job: &Job) -> bool {
+fn collection_enabled(durable: &DurableEvent<'_>, job: &Job) -> bool {
     let uid = job.definition.at.collection;
-    durable.book.collections.values().any(|collection| collection.uid == uid && collection.spec.enabled)
+    durable.job_model.collections.values().any(|collection| collection.uid == uid && collection.spec.enabled)
 }
 
 fn rests(name: &str, is: &JobProgress) -> Result<(), String> {

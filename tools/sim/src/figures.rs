@@ -1,12 +1,8 @@
-//! What a simulation, or many, came to.
+//! What simulations of single instances did, in numbers.
 
-use crate::checkers::Violation;
-use crate::coverage::Coverage;
-
-/// What was done, in numbers.
+/// Counts of one simulation, or the sum of many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
-    pub seeds: u64,
     pub events: u64,
     pub lives: u64,
     pub crashes: u64,
@@ -19,7 +15,6 @@ pub struct Figures {
 
 impl Figures {
     pub fn add(&mut self, other: Figures) {
-        self.seeds += other.seeds;
         self.events += other.events;
         self.lives += other.lives;
         self.crashes += other.crashes;
@@ -29,19 +24,20 @@ impl Figures {
         self.acknowledged += other.acknowledged;
         self.simulated_ms += other.simulated_ms;
     }
-}
 
-/// What one simulation came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    pub figures: Figures,
-    pub coverage: Coverage,
-    pub violations: Vec<Violation>,
-    pub trace: u64,
-}
-
-impl Report {
-    pub fn accuse(&mut self, id: &'static str, what: String) {
-        self.violations.push(Violation { id, what });
+    /// The figures in words.
+    pub fn describe(&self) -> String {
+        format!(
+            "{:.1} million events, {} lives, {} crashes ({} power cuts), {} failed syncs, {} calls, {} acknowledged, \
+             {} simulated hours",
+            self.events as f64 / 1e6,
+            self.lives,
+            self.crashes,
+            self.power_cuts,
+            self.failed_syncs,
+            self.calls,
+            self.acknowledged,
+            self.simulated_ms / 3_600_000,
+        )
     }
 }

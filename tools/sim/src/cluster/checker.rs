@@ -8,24 +8,24 @@ use engine::Catalog;
 use kernel::{DropReason, Event, Fact};
 use types::{PartitionId, RunId, Seq, Timestamp};
 
-use super::coverage::{Coverage, Sometimes};
+use super::coverage::{Coverage, Situation};
+use super::figures::Throughput;
 use super::message;
-use super::report::Tempo;
-use crate::book::Book;
 use crate::checkers::{Checkers, Violation};
-use crate::depot::Depot;
-use crate::dice;
 use crate::history::History;
-use crate::sighting::{Durable, Sighting};
+use crate::job_model::JobModel;
+use crate::observation::{DurableEvent, Observation};
+use crate::queue_model::QueueModel;
+use crate::rng;
 
 /// All that is known about a cluster.
-pub struct Judge {
+pub struct ClusterChecker {
     pub found: Vec<Violation>,
-    pub pasts: Vec<Past>,
+    pub histories: Vec<RegionHistory>,
     /// What clients learned, with the region that answered them.
     pub acked: BTreeMap<RunId, u64>,
     /// What instances learned of partitions that they own.
-    claims: BTreeMap<(u32, PartitionId), Told>,
+    claims: BTreeMap<(u32, PartitionId), ObservedClaim>,
     /// Requests, and runs that had events, that the pair of a lost region never got.
     pub lost: BTreeSet<RunId>,
     pub touched: BTreeSet<RunId>,
@@ -34,7 +34,7 @@ pub struct Judge {
 
 /// An instance learned that it owns a partition.
 #[derive(Debug, Clone, Copy)]
-pub struct Told {
+pub struct ObservedClaim {
     pub epoch: u64,
     /// How often its region had begun again.
     pub term: u32,
@@ -53,10 +53,10 @@ pub enum Ordered {
 }
 
 /// The past of one region.
-pub struct Past {
+pub struct RegionHistory {
     pub history: History,
-    pub book: Book,
-    depot: Depot,
+    pub job_model: JobModel,
+    queue_model: QueueModel,
     /// Judge what owners do, and what anybody does.
     owners: Checkers,
     anybody: Checkers,
@@ -66,7 +66,7 @@ pub struct Past {
     taken: BTreeMap<RunId, u64>,
     /// The last epoch in which each job was fired.
     fired: BTreeMap<String, u64>,
-    pub tempo: Tempo,
+    pub throughput: Throughput,
 }
 
 /// One partition's events so far.
@@ -81,11 +81,11 @@ pub struct Chain {
     pub frames: Vec<(u64, u64)>,
 }
 
-impl Judge {
-    pub fn new(regions: usize, catalog: Arc<Catalog>) -> Judge {
-        Judge {
+impl ClusterChecker {
+    pub fn new(regions: usize, catalog: Arc<Catalog>) -> ClusterChecker {
+        ClusterChecker {
             found: Vec::new(),
-            pasts: (0..regions).map(|_| Past::new()).collect(),
+            histories: (0..regions).map(|_| RegionHistory::new()).collect(),
             acked: BTreeMap::new(),
             claims: BTreeMap::new(),
             lost: BTreeSet::new(),
@@ -94,7 +94,7 @@ impl Judge {
         }
     }
 
-    pub fn accuse(&mut self, id: &'static str, what: String) {
+    pub fn add_violation(&mut self, id: &'static str, what: String) {
         self.found.push(Violation { id, what });
     }
 
@@ -110,25 +110,41 @@ impl Judge {
         coverage: &mut Coverage,
     ) {
         let Some(message) = message::Event::read(bytes) else {
-            return self.accuse("E1", format!("message {sequence} of partition {partition} cannot be read"));
+            return self
+                .add_violation("E1", format!("message {sequence} of partition {partition} cannot be read"));
         };
-        let chain = self.pasts[region].chains.entry(partition).or_default();
+        let chain = self.histories[region].chains.entry(partition).or_default();
         if let Err(what) = chain.add(&message, partition, sequence, life) {
-            return self.accuse("E1", format!("message {sequence} of partition {partition} {what}"));
+            return self.add_violation("E1", format!("message {sequence} of partition {partition} {what}"));
         }
         if let Some(frame) = &message.frame {
             let catalog = self.catalog.clone();
-            let past = &mut self.pasts[region];
-            past.keep(partition, message.epoch, Seq(message.number), frame, &catalog, wall, coverage);
-            self.found.append(&mut past.owners.found);
-            self.found.append(&mut past.anybody.found);
+            let region_history = &mut self.histories[region];
+            region_history.keep(
+                partition,
+                message.epoch,
+                Seq(message.number),
+                frame,
+                &catalog,
+                wall,
+                coverage,
+            );
+            self.found.append(&mut region_history.owners.found);
+            self.found.append(&mut region_history.anybody.found);
         }
     }
 
     /// An instance learns that it owns a partition.
-    pub fn claimed(&mut self, life: u32, region: usize, partition: PartitionId, told: Told, tail: Seq) {
-        let epoch = told.epoch;
-        self.claims.insert((life, partition), told);
+    pub fn claimed(
+        &mut self,
+        life: u32,
+        region: usize,
+        partition: PartitionId,
+        observed: ObservedClaim,
+        tail: Seq,
+    ) {
+        let epoch = observed.epoch;
+        self.claims.insert((life, partition), observed);
         let chain = self.chain(region, partition);
         match chain.claims.get(&epoch) {
             Some((by, number)) if by.is_none_or(|by| by == life) && *number == tail.0 => {}
@@ -136,7 +152,7 @@ impl Judge {
                 let what = format!(
                     "{life} was given epoch {epoch} of partition {partition} after {tail}: {found:?}"
                 );
-                self.accuse("E2", what);
+                self.add_violation("E2", what);
             }
         }
     }
@@ -145,10 +161,10 @@ impl Judge {
     pub fn appended(&mut self, region: usize, partition: PartitionId, epoch: u64, seq: Seq, frame: &Bytes) {
         let chain = self.chain(region, partition);
         let kept = chain.frames.get(seq.0 as usize - 1).copied();
-        if kept != Some((epoch, dice::hash(&&frame[..]))) {
+        if kept != Some((epoch, rng::hash(&&frame[..]))) {
             let what =
                 format!("frame {seq} of partition {partition} was acknowledged in epoch {epoch}: {kept:?}");
-            self.accuse("E3", what);
+            self.add_violation("E3", what);
         }
     }
 
@@ -161,10 +177,10 @@ impl Judge {
         epoch: u64,
     ) {
         let newest = self.chain(region, partition).epoch;
-        let told = self.claims.get(&(life, partition)).filter(|told| told.epoch == epoch);
-        let reopened = told.is_some_and(|told| told.region_epoch < region_epoch);
+        let observed = self.claims.get(&(life, partition)).filter(|observed| observed.epoch == epoch);
+        let reopened = observed.is_some_and(|observed| observed.region_epoch < region_epoch);
         if newest <= epoch && !reopened {
-            self.accuse(
+            self.add_violation(
                 "E4",
                 format!("epoch {epoch} of partition {partition} was refused, {newest} is the newest"),
             );
@@ -184,16 +200,16 @@ impl Judge {
         let from = from.0.max(1);
         let wrong = records.iter().zip(from..).find(|(record, number)| {
             let kept = chain.frames.get(*number as usize - 1).map(|(_, hash)| *hash);
-            record.seq.0 != *number || kept != Some(dice::hash(&&record.bytes[..]))
+            record.seq.0 != *number || kept != Some(rng::hash(&&record.bytes[..]))
         });
         let wrong = wrong.map(|(record, number)| (record.seq, number));
         if let Some((seq, number)) = wrong {
-            self.accuse(
+            self.add_violation(
                 "E5",
                 format!("frame {number} of partition {partition} was read as {seq}, or with other bytes"),
             );
         } else if records.is_empty() && from <= tail {
-            self.accuse(
+            self.add_violation(
                 "E5",
                 format!("partition {partition} was read from {from}: nothing, it has {tail} frames"),
             );
@@ -201,41 +217,42 @@ impl Judge {
     }
 
     /// An instance orders a call.
-    pub fn order(&mut self, life: u32, region: usize, term: u32, sighting: &Sighting) -> Ordered {
-        let Sighting::Ordered { run, key, .. } = sighting else { return Ordered::Stranger };
-        let is_old = |(by, told): (&(u32, PartitionId), &Told)| by.0 == life && told.term < term;
-        if self.claims.iter().any(is_old) && !self.pasts[region].homes.contains_key(run) {
+    pub fn order(&mut self, life: u32, region: usize, term: u32, observation: &Observation) -> Ordered {
+        let Observation::Ordered { run, key, .. } = observation else { return Ordered::Stranger };
+        let is_old =
+            |(by, observed): (&(u32, PartitionId), &ObservedClaim)| by.0 == life && observed.term < term;
+        if self.claims.iter().any(is_old) && !self.histories[region].homes.contains_key(run) {
             return Ordered::Stranger;
         }
-        let past = &self.pasts[region];
-        let Some(partition) = past.homes.get(run).copied() else {
-            self.accuse("I9", format!("{key} is called before its run is durable"));
+        let region_history = &self.histories[region];
+        let Some(partition) = region_history.homes.get(run).copied() else {
+            self.add_violation("I9", format!("{key} is called before its run is durable"));
             return Ordered::Stranger;
         };
-        let newest = past.chains.get(&partition).map_or(0, |chain| chain.epoch);
-        let Some(told) = self.claims.get(&(life, partition)).copied() else {
-            self.accuse("E6", format!("{life} calls {key} and never owned partition {partition}"));
+        let newest = region_history.chains.get(&partition).map_or(0, |chain| chain.epoch);
+        let Some(observed) = self.claims.get(&(life, partition)).copied() else {
+            self.add_violation("E6", format!("{life} calls {key} and never owned partition {partition}"));
             return Ordered::Stranger;
         };
-        if told.term < term {
+        if observed.term < term {
             return Ordered::Stranger;
         }
-        let zombie = told.epoch < newest;
-        let past = &mut self.pasts[region];
-        past.anybody.see(sighting);
+        let zombie = observed.epoch < newest;
+        let region_history = &mut self.histories[region];
+        region_history.anybody.observe(observation);
         if !zombie {
-            past.owners.see(sighting);
+            region_history.owners.observe(observation);
         }
-        self.found.append(&mut past.owners.found);
-        self.found.append(&mut past.anybody.found);
+        self.found.append(&mut region_history.owners.found);
+        self.found.append(&mut region_history.anybody.found);
         if zombie { Ordered::Zombie } else { Ordered::Owner }
     }
 
     /// A call reached its service.
-    pub fn reached(&mut self, region: usize, sighting: &Sighting) {
-        let past = &mut self.pasts[region];
-        past.anybody.see(sighting);
-        self.found.append(&mut past.anybody.found);
+    pub fn reached(&mut self, region: usize, observation: &Observation) {
+        let region_history = &mut self.histories[region];
+        region_history.anybody.observe(observation);
+        self.found.append(&mut region_history.anybody.found);
     }
 
     /// Who claimed an epoch.
@@ -244,28 +261,28 @@ impl Judge {
     }
 
     pub fn chain(&mut self, region: usize, partition: PartitionId) -> &Chain {
-        self.pasts[region].chains.entry(partition).or_default()
+        self.histories[region].chains.entry(partition).or_default()
     }
 
     /// A region begins again, as a mirror.
     pub fn forget(&mut self, region: usize) {
-        self.pasts[region] = Past::new();
+        self.histories[region] = RegionHistory::new();
     }
 }
 
-impl Past {
-    fn new() -> Past {
-        Past {
+impl RegionHistory {
+    fn new() -> RegionHistory {
+        RegionHistory {
             history: History::default(),
-            book: Book::default(),
-            depot: Depot::default(),
+            job_model: JobModel::default(),
+            queue_model: QueueModel::default(),
             owners: Checkers::of_owners(),
             anybody: Checkers::of_anybody(),
             chains: BTreeMap::new(),
             homes: BTreeMap::new(),
             taken: BTreeMap::new(),
             fired: BTreeMap::new(),
-            tempo: Tempo::default(),
+            throughput: Throughput::default(),
         }
     }
 
@@ -279,8 +296,8 @@ impl Past {
         wall: Timestamp,
         coverage: &mut Coverage,
     ) {
-        self.tempo.frames += 1;
-        self.tempo.last = wall;
+        self.throughput.frames += 1;
+        self.throughput.last = wall;
         for (event, run) in self.history.keep(partition, seq, frame, catalog) {
             self.note(epoch, &event, run.as_ref(), coverage);
             self.time(&event, run.as_ref(), wall);
@@ -289,21 +306,22 @@ impl Past {
             {
                 self.owners.found.push(Violation { id: "D1", what: format!("{run} was taken twice") });
             }
-            let (book, depot) = (&self.book, &self.depot);
-            let durable = Durable { partition, event: &event, run: run.clone(), wall, book, depot };
-            self.owners.see_event(&durable);
-            self.anybody.see_event(&durable);
-            self.book.fold(&event, run.as_ref());
+            let (job_model, queue_model) = (&self.job_model, &self.queue_model);
+            let durable =
+                DurableEvent { partition, event: &event, run: run.clone(), wall, job_model, queue_model };
+            self.owners.observe_event(&durable);
+            self.anybody.observe_event(&durable);
+            self.job_model.fold(&event, run.as_ref());
         }
     }
 
     fn time(&mut self, event: &Event, run: Option<&RunId>, wall: Timestamp) {
-        self.tempo.events += 1;
+        self.throughput.events += 1;
         if let Event::Run { fact: Fact::Completed | Fact::Undone | Fact::GivenUp, .. } = event
             && let Some(run) = run.and_then(|run| self.history.run(run))
         {
-            self.tempo.ended += 1;
-            self.tempo.took_ms += wall.0.saturating_sub(run.request.accepted_at.0).max(0) as u64;
+            self.throughput.ended += 1;
+            self.throughput.took_ms += wall.0.saturating_sub(run.request.accepted_at.0).max(0) as u64;
         }
     }
 
@@ -313,18 +331,18 @@ impl Past {
                 self.taken.insert(accepted.request.id.clone(), epoch);
             }
             Event::Dropped { reason: DropReason::Duplicate, id, .. } => {
-                coverage.note(Sometimes::DroppedDuplicate);
+                coverage.note(Situation::DroppedDuplicate);
                 if self.taken.get(id).is_some_and(|taken| *taken < epoch) {
-                    coverage.note(Sometimes::DroppedByNextOwner);
+                    coverage.note(Situation::DroppedByNextOwner);
                 }
             }
             Event::Fired(fired) => {
                 let before = self.fired.insert(fired.job.name.to_string(), epoch);
                 if before.is_some_and(|before| before < epoch) {
-                    coverage.note(Sometimes::FiredByNextOwner);
+                    coverage.note(Situation::FiredByNextOwner);
                 }
             }
-            Event::Run { fact: Fact::Undone, .. } if run.is_some() => coverage.note(Sometimes::Undone),
+            Event::Run { fact: Fact::Undone, .. } if run.is_some() => coverage.note(Situation::Undone),
             _ => {}
         }
     }
@@ -365,7 +383,7 @@ impl Chain {
                         "is of epoch {epoch}, which {owner:?} owns, and comes from {life:?}"
                     ));
                 }
-                self.frames.push((epoch, dice::hash(&&frame[..])));
+                self.frames.push((epoch, rng::hash(&&frame[..])));
             }
         }
         (self.epoch, self.number, self.checksum) = (epoch, number, message.checksum);

@@ -4,12 +4,12 @@ use kernel::Event;
 use kernel::queue::MessageNo;
 use types::{PartitionId, RunId, Seq, StepIndex, Timestamp, Uid, Work};
 
-use crate::book::Book;
-use crate::depot::Depot;
+use crate::job_model::JobModel;
+use crate::queue_model::QueueModel;
 
 /// One thing that was seen.
 #[derive(Debug, Clone, Hash)]
-pub enum Sighting {
+pub enum Observation {
     /// A client handed in a request.
     Sent { id: RunId, body: u64 },
     /// A client learned that its request is durable.
@@ -17,9 +17,9 @@ pub enum Sighting {
     /// A client learned that its cancel is granted.
     CancelGranted { id: RunId },
     /// An editor asked for something about jobs.
-    EditAsked { ask: u32, wanted: Wanted },
+    EditAsked { ask: u32, wanted: EditRequest },
     /// An editor was answered.
-    EditAnswered { ask: u32, verdict: Verdict },
+    EditAnswered { ask: u32, verdict: EditResponse },
     /// A sender hands in messages, each with what it is compared by.
     MessagesOffered { to: String, messages: Vec<(String, u64)> },
     /// A sender learned that its messages are durable; those without a number were sent before.
@@ -71,11 +71,11 @@ pub enum Sighting {
 }
 
 /// The piece of a service's ledger that a call belongs to.
-pub type Place = (RunId, StepIndex);
+pub type StepKey = (RunId, StepIndex);
 
 /// An event that is durable, in the order of its partition, with the id of its run.
 #[derive(Debug)]
-pub struct Durable<'a> {
+pub struct DurableEvent<'a> {
     pub partition: PartitionId,
     pub event: &'a Event,
     /// The run that the event belongs to, when it belongs to one.
@@ -83,9 +83,9 @@ pub struct Durable<'a> {
     /// What the clock on the wall showed when it was decided.
     pub wall: Timestamp,
     /// The jobs as they were before.
-    pub book: &'a Book,
+    pub job_model: &'a JobModel,
     /// The messages as they were before.
-    pub depot: &'a Depot,
+    pub queue_model: &'a QueueModel,
 }
 
 /// How a message is settled.
@@ -99,30 +99,30 @@ pub enum Settling {
 
 /// What an editor asks for, and which version it names.
 #[derive(Debug, Clone, Hash)]
-pub enum Wanted {
+pub enum EditRequest {
     Collection,
     Put { job: String, version: Option<u32>, nothing: bool },
     Delete { job: String, version: Option<u32>, nothing: bool },
     Run { job: String },
 }
 
-impl Wanted {
+impl EditRequest {
     /// The job that it is about; none has an empty name.
     pub fn job(&self) -> &str {
         match self {
-            Wanted::Collection => "",
-            Wanted::Put { job, .. } | Wanted::Delete { job, .. } | Wanted::Run { job } => job,
+            EditRequest::Collection => "",
+            EditRequest::Put { job, .. } | EditRequest::Delete { job, .. } | EditRequest::Run { job } => job,
         }
     }
 
     pub fn deletes(&self, name: &str) -> bool {
-        matches!(self, Wanted::Delete { job, .. } if job == name)
+        matches!(self, EditRequest::Delete { job, .. } if job == name)
     }
 }
 
 /// The answer to an editor.
 #[derive(Debug, Clone, Hash)]
-pub enum Verdict {
+pub enum EditResponse {
     Written { version: u32, created: bool },
     Deleted,
     Fired { run: RunId },
@@ -134,5 +134,5 @@ pub enum Verdict {
 
 /// What bodies are compared by.
 pub fn fingerprint(body: &[u8]) -> u64 {
-    crate::dice::hash(&body)
+    crate::rng::hash(&body)
 }

@@ -11,27 +11,27 @@ use kernel::{Request, State};
 use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
-use crate::coverage::Sometimes;
-use crate::dice;
-use crate::sighting::Sighting;
+use crate::coverage::Situation;
+use crate::observation::Observation;
+use crate::rng;
 use crate::world::Sim;
 
 /// The journal on the simulated disk, with somebody who takes notes.
-pub struct Watched {
+pub struct ObservedJournal {
     inner: DiskJournal,
     sim: Arc<Sim>,
 }
 
-impl Watched {
-    pub fn new(inner: DiskJournal, sim: Arc<Sim>) -> Watched {
-        Watched { inner, sim }
+impl ObservedJournal {
+    pub fn new(inner: DiskJournal, sim: Arc<Sim>) -> ObservedJournal {
+        ObservedJournal { inner, sim }
     }
 
-    fn see(&self, sighting: Sighting) {
+    fn observe(&self, observation: Observation) {
         self.sim.look_for_death();
         let mut world = self.sim.world();
         if !world.is_dead() {
-            world.see(sighting);
+            world.observe(observation);
         }
     }
 }
@@ -42,7 +42,7 @@ pub async fn write(sim: Arc<Sim>, mut writer: ManualWriter) {
         let ms = {
             let mut world = sim.world();
             world.figures.events += 1;
-            let draw = dice::hash(&(world.plan.seed, world.figures.events, "disk"));
+            let draw = rng::hash(&(world.plan.seed, world.figures.events, "disk"));
             let slow = if world.now() < world.slow.0 { world.slow.1 } else { 0 };
             draw % (world.plan.limits.disk_ms + 1) + slow
         };
@@ -57,21 +57,21 @@ pub async fn write(sim: Arc<Sim>, mut writer: ManualWriter) {
 }
 
 fn hash(bytes: &Bytes) -> u64 {
-    dice::hash(&&bytes[..])
+    rng::hash(&&bytes[..])
 }
 
-impl Journal for Watched {
+impl Journal for ObservedJournal {
     async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
         let claim = self.inner.claim(partition).await?;
         let tail = claim.events_tail;
-        self.see(Sighting::Claimed { partition, tail });
+        self.observe(Observation::Claimed { partition, tail });
         let mut world = self.sim.world();
         if world.is_dead() {
             return Err(AppendError::Closed);
         }
         if world.history.has_open(partition) {
             let kept = world.history.find(partition, tail);
-            let case = if kept.is_some() { Sometimes::OpenAppendKept } else { Sometimes::OpenAppendLost };
+            let case = if kept.is_some() { Situation::OpenAppendKept } else { Situation::OpenAppendLost };
             world.coverage.note(case);
             if let Some((seq, frame)) = kept {
                 world.keep(partition, seq, &frame);
@@ -79,7 +79,7 @@ impl Journal for Watched {
         }
         if world.history.tail(partition) < tail {
             let known = world.history.tail(partition);
-            world.accuse("I3", format!("partition {partition} ends at {tail}, {known} was written"));
+            world.add_violation("I3", format!("partition {partition} ends at {tail}, {known} was written"));
         }
         Ok(claim)
     }
@@ -105,10 +105,10 @@ impl Journal for Watched {
             Err(AppendError::Unknown { .. } | AppendError::Closed) => {}
             Err(error) => {
                 if *error == AppendError::Full {
-                    world.coverage.note(Sometimes::CommitWaitedForRoom);
+                    world.coverage.note(Situation::CommitWaitedForRoom);
                 }
                 world.history.withdraw(partition);
-                world.see(Sighting::FrameRefused { partition, seq });
+                world.observe(Observation::FrameRefused { partition, seq });
             }
         }
         answer
@@ -122,18 +122,18 @@ impl Journal for Watched {
     ) -> Result<Vec<Record>, ReadError> {
         let records = self.inner.read(partition, from, bytes_max).await?;
         for record in &records {
-            self.see(Sighting::FrameRead { partition, seq: record.seq, hash: hash(&record.bytes) });
+            self.observe(Observation::FrameRead { partition, seq: record.seq, hash: hash(&record.bytes) });
         }
         Ok(records)
     }
 
     async fn inbox_append(&self, partition: PartitionId, records: Vec<Bytes>) -> Result<Seq, AppendError> {
         let hashes: Vec<u64> = records.iter().map(hash).collect();
-        self.see(Sighting::InboxOffered { partition, hashes: hashes.clone() });
+        self.observe(Observation::InboxOffered { partition, hashes: hashes.clone() });
         let decode = |record: &Bytes| journal::codec::decode::<Request>(record).map(|request| request.id);
         let ids = records.iter().map(|record| decode(record).expect("ingest writes requests")).collect();
         let last = self.inner.inbox_append(partition, records).await?;
-        self.see(Sighting::InboxKept { partition, last, hashes, ids });
+        self.observe(Observation::InboxKept { partition, last, hashes, ids });
         Ok(last)
     }
 
@@ -148,9 +148,11 @@ impl Journal for Watched {
             let (seq, hash) = (record.seq, hash(&record.bytes));
             // What is not a request was never written: the hash shows that.
             if let Ok(request) = journal::codec::decode::<Request>(&record.bytes) {
-                self.see(Sighting::InboxRead { partition, seq, hash, id: request.id });
+                self.observe(Observation::InboxRead { partition, seq, hash, id: request.id });
             } else {
-                self.sim.world().accuse("I3", format!("request {seq} of partition {partition} is none"));
+                self.sim
+                    .world()
+                    .add_violation("I3", format!("request {seq} of partition {partition} is none"));
             }
         }
         Ok(records)
@@ -174,7 +176,7 @@ impl Journal for Watched {
             _ => Seq::ZERO,
         };
         let (through, hash) = (snapshot.through, hash(&snapshot.bytes));
-        self.see(Sighting::SnapshotKept { partition, through, inbox_through, hash });
+        self.observe(Observation::SnapshotKept { partition, through, inbox_through, hash });
         Ok(())
     }
 
@@ -182,10 +184,10 @@ impl Journal for Watched {
         let snapshot = self.inner.snapshot_get(partition).await?;
         let through = snapshot.as_ref().map_or(Seq::ZERO, |snapshot| snapshot.through);
         let hash = snapshot.as_ref().map_or(0, |snapshot| hash(&snapshot.bytes));
-        self.see(Sighting::SnapshotRead { partition, through, hash });
+        self.observe(Observation::SnapshotRead { partition, through, hash });
         let mut world = self.sim.world();
         if through > Seq::ZERO && through < world.history.tail(partition) {
-            world.coverage.note(Sometimes::SnapshotAndTail);
+            world.coverage.note(Situation::SnapshotAndTail);
         }
         Ok(snapshot)
     }
@@ -197,7 +199,7 @@ impl Journal for Watched {
         events: Seq,
         inbox: Seq,
     ) -> Result<(), AppendError> {
-        self.see(Sighting::Trimmed { partition, events, inbox });
+        self.observe(Observation::Trimmed { partition, events, inbox });
         self.inner.trim(partition, epoch, events, inbox).await
     }
 

@@ -8,14 +8,14 @@ use types::{JobRef, Key, RunId};
 
 /// The jobs and collections of a simulation, and the occurrences under way.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Book {
+pub struct JobModel {
     pub jobs: BTreeMap<JobRef, Job>,
     /// By where they are found.
     pub collections: BTreeMap<String, Collection>,
     live: BTreeMap<RunId, Key>,
 }
 
-impl Book {
+impl JobModel {
     /// How many occurrences of a job are under way.
     pub fn live(&self, job: &Job) -> usize {
         let key = job.key();
