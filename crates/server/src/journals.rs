@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use journal::{AppendError, Capabilities, Claim, Journal, OpenError, ReadError, Record, Room, Snapshot};
 use journal_disk::{DiskJournal, Sync};
-use journal_nats::{Client, NatsJournal};
+use journal_nats::{NatsJournal, NatsWire};
 use regions::Paired;
 use snapshots::address::AnyStore;
 use snapshots::stored::StoredSnapshots;
@@ -21,7 +21,7 @@ const FORGET_PAUSE: Duration = Duration::from_millis(500);
 /// One of the journals; the layers above do not know which.
 pub(crate) enum AnyJournal {
     Disk(DiskJournal),
-    Nats(NatsJournal<Paired<Client>, Snapshots>),
+    Nats(NatsJournal<Paired<NatsWire>, Snapshots>),
 }
 
 pub(crate) type Snapshots = StoredSnapshots<AnyStore>;

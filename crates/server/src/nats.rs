@@ -5,8 +5,9 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use cluster::NatsRegister;
+use journal_nats::jetstream::JetStream;
 use journal_nats::{
-    Client, Installation, Login, NatsJournal, OpenError, Proof, Servers, Settings, Tls, layout, names,
+    Installation, Login, NatsJournal, NatsWire, OpenError, Proof, Servers, Settings, Tls, layout, names,
     new_process, preflight,
 };
 use regions::{Paired, RegionError, Regions};
@@ -60,31 +61,30 @@ pub(crate) struct Nats {
 impl Nats {
     pub async fn open(config: &Config) -> Result<Nats, NatsError> {
         let settings = settings(config);
-        let client = Client::connect(&settings).await?;
-        preflight::check(&settings, &client).await?;
-        let regions = join_regions(config, &client).await?;
+        let jetstream = JetStream::connect(&settings).await?;
+        let servers = preflight::check(&settings, &jetstream).await?;
+        let wire = NatsWire::new(jetstream.clone(), &settings, servers.clone());
+        let regions = join_regions(config, &jetstream).await?;
         if regions.is_some() {
-            layout::check_region(&client, &settings.installation, settings.replicas).await?;
+            layout::check_region(&jetstream, &settings.installation, settings.replicas).await?;
         }
         let is_active = regions.as_ref().is_none_or(|regions| *regions.active().borrow());
         let (active, shown_active) = watch::channel(is_active);
-        let context = async_nats::jetstream::new(client.nats().clone());
         let cluster = &config.cluster;
-        let register =
-            NatsRegister::start(context.clone(), &cluster.name, cluster.replicas, shown_active).await?;
+        let register = NatsRegister::start(&jetstream, &cluster.name, cluster.replicas, shown_active).await?;
         let journal = loop {
             // Checked in each round: with a witness this region may become active at any moment, or its pair may.
             let own = regions.as_ref().is_none_or(Regions::has_own_streams);
             let opened = async {
                 if own {
-                    layout::ensure(&client, &settings.installation, settings.replicas).await?;
+                    layout::ensure(&jetstream, &settings.installation, settings.replicas).await?;
                     let (region, place) =
                         (config.region.name.as_deref(), without_secrets(&cluster.snapshots));
-                    layout::note_snapshots(&client, &settings.installation, region, &place).await?;
+                    layout::note_snapshots(&jetstream, &settings.installation, region, &place).await?;
                 } else {
-                    layout::check_partitions(&client, &settings.installation).await?;
+                    layout::check_partitions(&jetstream, &settings.installation).await?;
                 }
-                open_journal(config, &settings, &client, &context, regions.as_ref(), own).await
+                open_journal(config, &settings, &wire, regions.as_ref(), own).await
             };
             match opened.await {
                 // A standby that has never reached its pair has no mirrors yet.
@@ -99,7 +99,7 @@ impl Nats {
         if let Some(regions) = &regions {
             host::spawn("region role", follow_role(regions.active(), active, Arc::downgrade(&journal)));
         }
-        Ok(Nats { journal, register, regions, survey: client.survey() })
+        Ok(Nats { journal, register, regions, survey: servers.survey() })
     }
 }
 
@@ -136,8 +136,7 @@ pub(crate) fn region_epoch(regions: Option<&Regions>) -> Arc<AtomicU64> {
 async fn open_journal(
     config: &Config,
     settings: &Settings,
-    client: &Client,
-    context: &async_nats::jetstream::Context,
+    wire: &NatsWire,
     regions: Option<&Regions>,
     own: bool,
 ) -> Result<AnyJournal, NatsError> {
@@ -146,30 +145,30 @@ async fn open_journal(
     let store = match cluster.snapshots.as_str() {
         "nats" => {
             // In a standby the bucket is a mirror, which must not be created here.
-            let made = context.get_stream(format!("OBJ_{bucket}")).await.is_ok();
+            let made = wire.jetstream().info(&format!("OBJ_{bucket}")).await.is_ok();
             if !made && !own {
                 return Err(NatsError::NotMirrored { bucket });
             }
-            AnyStore::Bucket(Box::new(Bucket::open(context, &bucket, cluster.replicas).await?))
+            AnyStore::Bucket(Box::new(Bucket::open(wire.jetstream(), &bucket, cluster.replicas).await?))
         }
         address => AnyStore::at(address)?,
     };
     let snapshots: Snapshots = StoredSnapshots::new(store, &cluster.name);
-    let wire = Paired::new(client.clone(), regions.cloned(), config.region.semi_sync);
+    let wire = Paired::new(wire.clone(), regions.cloned(), config.region.semi_sync);
     let opened = NatsJournal::over(wire, &settings.installation, snapshots, new_process()).await;
     Ok(AnyJournal::Nats(opened.map_err(OpenError::from)?))
 }
 
-async fn join_regions(config: &Config, client: &Client) -> Result<Option<Regions>, NatsError> {
+async fn join_regions(config: &Config, jetstream: &JetStream) -> Result<Option<Regions>, NatsError> {
     let Some(mut settings) = config.region_settings()? else { return Ok(None) };
     // One instance at a time does the work of the region, so each needs an id.
     settings.instance = host::new_run_id().to_string();
     if !config.region.witness.is_empty() {
         let witness = Settings { servers: Servers(config.region.witness.clone()), ..self::settings(config) };
-        settings.witness = Some(Client::connect_whenever(&witness).await?.nats().clone());
+        settings.witness = Some(JetStream::connect_whenever(&witness).await?);
     }
     loop {
-        match Regions::join(client.nats().clone(), settings.clone()).await {
+        match Regions::join(jetstream.clone(), settings.clone()).await {
             // Instances that start together update the same record; all but one must read it again.
             Err(RegionError::Changed) => tokio::time::sleep(LOOK_EVERY).await,
             joined => return Ok(Some(joined?)),

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{ClusterView, InstanceId, MEMBER_TTL, Member, Ownership, Register, RegisterError};
-use async_nats::jetstream::Context;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use types::PartitionId;
 
-use bucket::Bucket;
+use bucket::{Bucket, KeyLife};
 use follow::Follower;
 use journal_nats::OpenError;
+use journal_nats::jetstream::JetStream;
 use journal_nats::names;
 
 /// How long the servers keep the word that a key has run out.
@@ -36,16 +36,16 @@ pub struct NatsRegister {
 impl NatsRegister {
     /// Opens the register, which is made when it is not there yet. `active` says whether this region runs anything.
     pub async fn start(
-        jetstream: Context,
+        jetstream: &JetStream,
         installation: &str,
         replicas: usize,
         active: watch::Receiver<bool>,
     ) -> Result<NatsRegister, OpenError> {
-        let lives = Some((MEMBER_TTL, MARKERS_KEPT));
-        let instances =
-            Bucket::open(&jetstream, names::instance_bucket(installation), replicas, lives).await?;
+        let life = KeyLife::Expiring { ttl: MEMBER_TTL, marker_ttl: MARKERS_KEPT };
+        let instances = Bucket::open(jetstream, names::instance_bucket(installation), replicas, life).await?;
         let partitions =
-            Bucket::open(&jetstream, names::partition_bucket(installation), replicas, None).await?;
+            Bucket::open(jetstream, names::partition_bucket(installation), replicas, KeyLife::Permanent)
+                .await?;
         let (sender, view) = watch::channel(Arc::default());
         let follower = Follower::new(instances.clone(), partitions.clone(), active, sender, MEMBER_TTL);
         let follower = host::spawn("register follower", follower.run());

@@ -93,7 +93,7 @@ impl RegionAgent {
         let domain = &self.here.domain;
         let lasts: Vec<Option<u64>> = self
             .each(&self.here, &streams, |stream| async move {
-                let mirror = domain.info_if_there(&stream).await?.filter(StreamInfo::is_mirror);
+                let mirror = domain.info_if_exists(&stream).await?.filter(StreamInfo::is_mirror);
                 Ok(mirror.map(|info| info.last))
             })
             .await?;

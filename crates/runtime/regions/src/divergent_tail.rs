@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use async_nats::jetstream::Context;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kernel::Request;
@@ -131,7 +130,7 @@ pub(super) async fn finish(folder: &Path, tail: &Tail) -> io::Result<()> {
 
 /// Puts files of a folder, and the list, into a bucket, under the folder's name. They are durable when this returns.
 pub(super) async fn store(
-    context: &Context,
+    jetstream: &JetStream,
     bucket: &str,
     replicas: usize,
     folder: &Path,
@@ -139,8 +138,8 @@ pub(super) async fn store(
 ) -> Result<(), StoreError> {
     let failed = |error: &dyn Display| StoreError::new("opening the bucket", bucket, error);
     // Made as the buckets of snapshots are; files may be larger than what those take at once.
-    Bucket::open(context, bucket, replicas).await.map_err(|error| failed(&error))?;
-    let objects = context.get_object_store(bucket).await.map_err(|error| failed(&error))?;
+    Bucket::open(jetstream, bucket, replicas).await.map_err(|error| failed(&error))?;
+    let objects = jetstream.objects(bucket).await.map_err(|error| failed(&error))?;
     let under = folder.file_name().unwrap_or_default().to_string_lossy();
     for file in files.iter().map(String::as_str).chain([LIST]) {
         let name = format!("{under}/{file}");
@@ -149,8 +148,7 @@ pub(super) async fn store(
         let pieces = opened.metadata().map_err(|error| failed(&error))?.len() / PIECE_BYTES + 1;
         let patience = STORE_PATIENCE * u32::try_from(pieces).unwrap_or(u32::MAX);
         let mut reader = Pieces(io::BufReader::new(opened));
-        let put = tokio::time::timeout(patience, objects.put(name.as_str(), &mut reader)).await;
-        put.map_err(|late| failed(&late))?.map_err(|error| failed(&error))?;
+        objects.put(&name, &mut reader, patience).await.map_err(|error| failed(&error))?;
     }
     Ok(())
 }

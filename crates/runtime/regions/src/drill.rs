@@ -89,7 +89,6 @@ impl RegionAgent {
         };
         RegionAgent {
             side: Side::of(&settings.name, &settings.pair),
-            client: self.client.clone(),
             here: self.there.clone(),
             there: self.here.clone(),
             active: watch::Sender::new(false),

@@ -25,7 +25,7 @@ impl RegionAgent {
         while Instant::now() < deadline {
             match self.held_at(site).await {
                 // Without the bucket nobody holds anything.
-                Ok(0) | Err(JetStreamError::Missing) => break,
+                Ok(0) | Err(JetStreamError::Missing { .. }) => break,
                 Ok(_) | Err(JetStreamError::Unreachable { .. }) => sleep(POLL).await,
                 Err(error) => return Err(self.site_error(site, error)),
             }
@@ -42,7 +42,7 @@ impl RegionAgent {
     async fn held_at(&self, site: &RegionSite) -> Result<usize, JetStreamError> {
         let domain = &site.domain;
         let bucket = names::partition_bucket(&self.settings.installation);
-        let held = domain.info_of_subjects(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")).await?;
+        let held = domain.info_with_subjects(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")).await?;
         let members = names::instance_bucket(&self.settings.installation);
         let living = self.living_at(site, &members).await?;
         let mut count = 0;
@@ -60,9 +60,9 @@ impl RegionAgent {
     /// The keys of the instances that live. One that has ended leaves a marker for a while, which says nothing.
     async fn living_at(&self, site: &RegionSite, bucket: &str) -> Result<Vec<String>, JetStreamError> {
         let prefix = format!("$KV.{bucket}.");
-        let noted = site.domain.info_of_subjects(&format!("KV_{bucket}"), &format!("{prefix}>")).await;
+        let noted = site.domain.info_with_subjects(&format!("KV_{bucket}"), &format!("{prefix}>")).await;
         let noted = match noted {
-            Err(JetStreamError::Missing) => return Ok(Vec::new()),
+            Err(JetStreamError::Missing { .. }) => return Ok(Vec::new()),
             noted => noted?.subjects,
         };
         let mut living = Vec::new();

@@ -27,7 +27,7 @@ impl RegionAgent {
             0 => 0,
             last => {
                 let unclear =
-                    |why: &str| JetStreamError::Unclear(format!("message {last} of {events}: {why}"));
+                    |why: &str| JetStreamError::invalid(&format!("message {last} of {events}"), why);
                 let stored =
                     domain.message(&events, last).await?.ok_or_else(|| unclear("it is not there"))?;
                 let (message, _) = Message::decode(&stored.data).map_err(|bad| unclear(&bad.to_string()))?;
@@ -46,7 +46,7 @@ impl RegionAgent {
         while last < taken_up {
             let nothing = batch::nothing(partition);
             let subject = names::subject_in(&names::inbox_subject(installation, partition), epoch);
-            last = domain.publish(subject, nothing).await?;
+            last = domain.publish(subject, nothing).await?.sequence;
         }
         Ok(())
     }

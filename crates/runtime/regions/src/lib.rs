@@ -28,7 +28,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use async_nats::Client;
 use futures_util::{StreamExt, stream};
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -76,7 +75,7 @@ pub struct Settings {
     /// Where divergent tails are kept, in `divergent/`, beside the objects in NATS.
     pub data: PathBuf,
     /// NATS at a third place, which decides who is active when the two cannot see each other.
-    pub witness: Option<Client>,
+    pub witness: Option<JetStream>,
     /// How long the witness believes in an active region that says nothing.
     pub lease: Duration,
     /// How long an answer of either side may take.
@@ -173,7 +172,6 @@ pub struct Regions {
 struct RegionAgent {
     settings: Settings,
     side: Side,
-    client: Client,
     here: RegionSite,
     there: RegionSite,
     active: watch::Sender<bool>,
@@ -236,20 +234,19 @@ struct Observed {
 
 impl Regions {
     /// Joins the region: makes its bucket, checks the link, and follows both sides from now on.
-    pub async fn join(client: Client, settings: Settings) -> Result<Regions, RegionError> {
+    pub async fn join(jetstream: JetStream, settings: Settings) -> Result<Regions, RegionError> {
         let site = |name: &str, domain: &str, reached: JetStream| RegionSite {
             name: name.to_owned(),
             records: RecordStore::new(reached.clone(), &settings.installation),
             domain: reached,
             api: format!("$JS.{domain}.API"),
         };
-        let here = JetStream::here(client.clone(), settings.answer);
-        let there = JetStream::there(client.clone(), &settings.pair_domain, settings.answer);
+        let here = jetstream.with_response_max(settings.answer);
+        let there = here.in_domain(&settings.pair_domain);
         let inner = RegionAgent {
             reach: Reach::new(there.clone(), settings.reach),
             leases: Leases::of(&settings, &here, &there),
             side: Side::of(&settings.name, &settings.pair),
-            client,
             here: site(&settings.name, &settings.domain, here),
             there: site(&settings.pair, &settings.pair_domain, there),
             active: watch::Sender::new(false),

@@ -47,7 +47,7 @@ pub(crate) async fn shared_streams(
     domain: &JetStream,
     installation: &str,
 ) -> Result<Vec<String>, JetStreamError> {
-    let mut streams = domain.names().await?;
+    let mut streams = domain.stream_names().await?;
     streams.retain(|stream| is_shared(installation, stream));
     streams.sort_unstable();
     Ok(streams)
@@ -65,7 +65,7 @@ pub(crate) async fn status(
             let origin = origin?;
             origin.info(&stream).await.ok()
         };
-        let (stream_here, origin) = tokio::join!(here.info_if_there(&stream), at_origin);
+        let (stream_here, origin) = tokio::join!(here.info_if_exists(&stream), at_origin);
         let stream_here = stream_here?;
         let origin_last = origin.map(|info| info.last);
         // What was a mirror, and is a stream by now, has what it had.
@@ -92,13 +92,13 @@ pub(crate) async fn keep_mirror(
 ) -> Result<(), JetStreamError> {
     let config = open_config(&origin.info(stream).await?, replicas);
     records.set_config(stream, &config).await?;
-    match here.info_if_there(stream).await? {
+    match here.info_if_exists(stream).await? {
         Some(info) if info.is_mirror() || info.last > 0 => return Ok(()),
         // Somebody made a stream here before it was mirrored, and nothing was ever in it.
         Some(_) => here.delete(stream).await?,
         None => {}
     }
-    here.create(&mirror_config(&config, origin_api)).await
+    here.create(&mirror_config(&config, origin_api)).await.map(drop)
 }
 
 /// The configuration of a stream as it is when its region is active, whether it is fenced now or not.
@@ -151,7 +151,7 @@ fn mirror_config(config: &Map<String, Value>, origin_api: &str) -> Map<String, V
 
 /// Moves the subjects of a stream away, so that whoever writes gets an error. A mirror has none.
 pub(crate) async fn fence(domain: &JetStream, stream: &str) -> Result<(), JetStreamError> {
-    let Some(info) = domain.info_if_there(stream).await? else { return Ok(()) };
+    let Some(info) = domain.info_if_exists(stream).await? else { return Ok(()) };
     let fenced = fenced_config(&info.config);
     if info.is_mirror() || info.config == fenced {
         return Ok(());
@@ -167,7 +167,9 @@ pub(crate) async fn detach(
 ) -> Result<Point, JetStreamError> {
     let info = here.info(stream).await?;
     if info.is_mirror() {
-        let config = records.config(stream).await?.ok_or(JetStreamError::Missing)?;
+        let config = records.config(stream).await?.ok_or_else(|| {
+            JetStreamError::invalid(stream, "the configuration of the mirrored stream is not recorded")
+        })?;
         here.update(&fenced_config(&config)).await?;
     }
     let last = here.info(stream).await?.last;

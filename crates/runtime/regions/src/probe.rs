@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use async_nats::Request;
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -38,7 +37,7 @@ impl RegionAgent {
         });
         let config = config.as_object().cloned().unwrap_or_default();
         match self.there.domain.create(&config).await {
-            Ok(()) => {}
+            Ok(_) => {}
             // Looked at again at the next start: a link that is down carries nothing.
             Err(JetStreamError::Unreachable { .. }) => return Ok(()),
             Err(error) => return Err(self.pair_error(error)),
@@ -60,8 +59,7 @@ impl RegionAgent {
         for _ in 0..TRIES {
             sleep(BETWEEN).await;
             for (subject, denied) in probes {
-                let request = Request::new().timeout(Some(BETWEEN)).payload("probe".into());
-                if self.client.send_request(subject.clone(), request).await.is_ok() {
+                if self.here.domain.has_responder(subject, BETWEEN).await {
                     return Some(denied);
                 }
             }

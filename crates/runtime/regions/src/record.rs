@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::AbortHandle;
 
 use crate::decide::role::{RegionState, Role};
 use crate::now_ms;
-use journal_nats::ask_again;
-use journal_nats::jetstream::{JetStream, JetStreamError};
+use journal_nats::jetstream::{JetStream, JetStreamError, bucket_config, retry};
 use journal_nats::names;
 
 const MAKE_TRIES: u32 = 3;
@@ -123,16 +122,8 @@ impl RecordStore {
 
     /// Makes the bucket, unless it is there. Of several who make it at once, one is answered.
     pub(crate) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
-        ask_again(MAKE_TRIES, || self.make_once(replicas)).await
-    }
-
-    async fn make_once(&self, replicas: usize) -> Result<(), JetStreamError> {
         let config = bucket_config(&self.bucket, replicas);
-        match self.domain.info(&format!("KV_{}", self.bucket)).await {
-            Ok(_) => Ok(()),
-            Err(JetStreamError::Missing) => self.domain.create(&config).await,
-            Err(error) => Err(error),
-        }
+        retry(MAKE_TRIES, || self.domain.create_if_missing(&config)).await
     }
 
     /// The record with its revision; revision 0 when there is none.
@@ -178,7 +169,7 @@ impl RecordStore {
     pub(crate) async fn streams(&self) -> Result<Vec<String>, JetStreamError> {
         let prefix = format!("$KV.{}.stream.", self.bucket);
         let found =
-            self.domain.info_of_subjects(&format!("KV_{}", self.bucket), &format!("{prefix}>")).await?;
+            self.domain.info_with_subjects(&format!("KV_{}", self.bucket), &format!("{prefix}>")).await?;
         let names = found.subjects.keys().filter_map(|subject| subject.strip_prefix(&prefix));
         Ok(names.map(str::to_owned).collect())
     }
@@ -251,7 +242,7 @@ impl RecordStore {
     async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<(Option<T>, u64), JetStreamError> {
         let Some(stored) = self.domain.value(&self.bucket, key).await? else { return Ok((None, 0)) };
         let value = serde_json::from_slice(&stored.data)
-            .map_err(|error| JetStreamError::Unclear(format!("key {key} of {}: {error}", self.bucket)))?;
+            .map_err(|error| JetStreamError::invalid(&format!("key {key} of {}", self.bucket), error))?;
         Ok((Some(value), stored.sequence))
     }
 
@@ -261,7 +252,7 @@ impl RecordStore {
         value: &T,
         expected: Option<u64>,
     ) -> Result<u64, JetStreamError> {
-        let value = serde_json::to_vec(value).map_err(|error| JetStreamError::Unclear(error.to_string()))?;
+        let value = serde_json::to_vec(value).map_err(|error| JetStreamError::invalid(key, error))?;
         self.domain.put(&self.bucket, key, value, expected).await
     }
 }
@@ -338,25 +329,4 @@ async fn renew(held: Arc<WorkLease>) {
             Ok(()) | Err(WorkError::JetStream(_)) => {}
         }
     }
-}
-
-/// The stream of a bucket, as clients of NATS make it.
-pub(crate) fn bucket_config(bucket: &str, replicas: usize) -> Map<String, Value> {
-    let config = json!({
-        "name": format!("KV_{bucket}"),
-        "subjects": [format!("$KV.{bucket}.>")],
-        "retention": "limits",
-        "max_msgs_per_subject": 1,
-        "max_msgs": -1,
-        "max_bytes": -1,
-        "max_consumers": -1,
-        "max_msg_size": -1,
-        "discard": "new",
-        "storage": "file",
-        "num_replicas": replicas,
-        "allow_rollup_hdrs": true,
-        "deny_delete": true,
-        "allow_direct": true,
-    });
-    config.as_object().cloned().unwrap_or_default()
 }

@@ -205,8 +205,7 @@ impl RegionAgent {
         .with_earlier(earlier);
         crate::divergent_tail::finish(&folder, &tail).await?;
         // The disk of an instance may go with it; what was acknowledged stays where the streams were.
-        let context = async_nats::jetstream::new(self.client.clone());
-        store(&context, &bucket, self.settings.replicas, &folder, &files).await?;
+        store(&self.here.domain, &bucket, self.settings.replicas, &folder, &files).await?;
         site.records.set_tail(&tail).await.map_err(|error| self.site_error(site, error))
     }
 

@@ -40,11 +40,11 @@ impl RegionAgent {
         let streams = self.partition_streams().await?;
         let (here, there) = (&self.here.domain, &self.there.domain);
         let mirrors: Vec<Option<StreamInfo>> = self
-            .each(&self.here, &streams, |stream| async move { here.info_if_there(&stream).await })
+            .each(&self.here, &streams, |stream| async move { here.info_if_exists(&stream).await })
             .await?;
         // Asked after the mirrors: they are trimmed as far as an origin was before, never further.
         let origins: Vec<Option<StreamInfo>> = self
-            .each(&self.there, &streams, |stream| async move { there.info_if_there(&stream).await })
+            .each(&self.there, &streams, |stream| async move { there.info_if_exists(&stream).await })
             .await?;
         let both = streams.into_iter().zip(mirrors.into_iter().zip(origins));
         let unfit = both.filter_map(|(stream, both)| match both {

@@ -16,7 +16,7 @@ use crate::record::Record;
 use crate::{RegionAgent, Regions};
 use journal_nats::jetstream::{JetStream, JetStreamError};
 use journal_nats::names;
-use journal_nats::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
+use journal_nats::{Bounds, Outgoing, PublishError, Source, Storage, Wire};
 
 /// Between two looks at one mirror while somebody waits. A look takes a journey to the pair anyway.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
@@ -200,7 +200,7 @@ impl Regions {
         let objects = format!("OBJ_{}", names::snapshot_bucket(&settings.installation));
         let stored = match here.domain.info(&objects).await {
             // Snapshots are kept where both reach them.
-            Err(JetStreamError::Missing) => return Ok(()),
+            Err(JetStreamError::Missing { .. }) => return Ok(()),
             stored => stored.map_err(|error| error.to_string())?.last,
         };
         let mirrored = there.domain.info(&objects).await.map_err(missing)?.last;
@@ -249,19 +249,24 @@ impl<W: Wire> Wire for Paired<W> {
         Ok(sequence)
     }
 
-    async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {
+    async fn bounds(&self, stream: &str) -> Result<Bounds, JetStreamError> {
         self.wire.bounds(stream).await
     }
 
-    async fn storage(&self) -> Result<Storage, WireError> {
+    async fn storage(&self) -> Result<Storage, JetStreamError> {
         self.wire.storage().await
     }
 
-    async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
+    async fn get(
+        &self,
+        stream: &str,
+        sequence: u64,
+        source: Source,
+    ) -> Result<Option<Bytes>, JetStreamError> {
         let found = self.wire.get(stream, sequence, source).await?;
         // This is how the outcome of a publish without an answer is found out.
         if found.is_some() && source == Source::Leader && !self.reached(stream, sequence).await {
-            return Err(WireError(PAIR_LAGS.to_owned()));
+            return Err(JetStreamError::NotReady(PAIR_LAGS.to_owned()));
         }
         Ok(found)
     }
@@ -272,13 +277,13 @@ impl<W: Wire> Wire for Paired<W> {
         from: u64,
         through: u64,
         bytes_max: usize,
-    ) -> Result<Vec<(u64, Bytes)>, WireError> {
+    ) -> Result<Vec<(u64, Bytes)>, JetStreamError> {
         self.wire.range(stream, from, through, bytes_max).await
     }
 
-    async fn purge(&self, stream: &str, first: u64) -> Result<(), WireError> {
+    async fn purge(&self, stream: &str, first: u64) -> Result<(), JetStreamError> {
         if let Some(regions) = &self.regions {
-            regions.covers(stream, first).await.map_err(WireError)?;
+            regions.covers(stream, first).await.map_err(JetStreamError::NotReady)?;
         }
         self.wire.purge(stream, first).await
     }

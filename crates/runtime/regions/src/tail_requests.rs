@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use async_nats::jetstream;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -65,9 +64,9 @@ impl RegionAgent {
             let where_it_is = format!("it is only in {} at {}", tail.folder, tail.instance);
             return Err(failed(&where_it_is).into());
         };
-        let objects = jetstream::new(self.client.clone()).get_object_store(bucket).await;
+        let objects = self.here.domain.objects(bucket).await;
         let objects = objects.map_err(|error| failed(&error))?;
-        objects.get(name.as_str()).await.map_err(|error| failed(&error).into())
+        objects.get(&name).await.map_err(|error| failed(&error).into())
     }
 }
 

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use serde_json::json;
-
 use crate::{RegionAgent, RegionError};
 use journal_nats::jetstream::JetStreamError;
 use journal_nats::names;
@@ -43,11 +41,11 @@ impl RegionAgent {
         for (stream, first) in due.begins {
             let here = domain.info(&stream).await.map_err(RegionError::Here)?;
             if here.is_mirror() && first.saturating_sub(here.first) >= WORTH {
-                domain.purge(&stream, &json!({ "seq": first })).await.map_err(RegionError::Here)?;
+                domain.purge_below(&stream, first).await.map_err(RegionError::Here)?;
             }
         }
         for subject in due.gone {
-            let purged = domain.purge(&self.objects(), &json!({ "filter": subject })).await;
+            let purged = domain.purge_subject(&self.objects(), &subject).await;
             purged.map_err(RegionError::Here)?;
         }
         Ok(())
@@ -72,11 +70,11 @@ impl RegionAgent {
         let chunks = format!("$O.{}.C.>", names::snapshot_bucket(&self.settings.installation));
         let stream = self.objects();
         // Here first: what comes meanwhile is not looked at, and what is gone there by then is really gone.
-        let here = match self.here.domain.info_of_subjects(&stream, &chunks).await {
-            Err(JetStreamError::Missing) => return Ok(Vec::new()),
+        let here = match self.here.domain.info_with_subjects(&stream, &chunks).await {
+            Err(JetStreamError::Missing { .. }) => return Ok(Vec::new()),
             here => here.map_err(RegionError::Here)?,
         };
-        let there = self.there.domain.info_of_subjects(&stream, &chunks).await;
+        let there = self.there.domain.info_with_subjects(&stream, &chunks).await;
         let there = there.map_err(|error| self.pair_error(error))?;
         Ok(here.subjects.into_keys().filter(|subject| !there.subjects.contains_key(subject)).collect())
     }

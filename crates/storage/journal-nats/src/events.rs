@@ -14,10 +14,10 @@ use types::{Epoch, PartitionId, Seq};
 use crate::fetch::{self, Lost, fetch};
 use crate::frame::{Message, Position};
 use crate::guarded::{self, Fate, Place, SendError};
+use crate::jetstream::retry::Backoff;
 use crate::limits::SHORT_MAX;
 use crate::names;
 use crate::nonce::Nonces;
-use crate::pause::Pauses;
 use crate::wire::{Bounds, Wire};
 
 pub(crate) struct Events {
@@ -101,12 +101,12 @@ impl Events {
 
     /// Writes a claim after the last message, however often another one comes first.
     pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
-        let mut pauses = Pauses::new();
+        let mut backoff = Backoff::new();
         loop {
             let bounds = self.whole_bounds(wire).await?;
             let Some(opened) = bounds.opened else {
                 // Not in an active region: whoever wants it goes away, or the region becomes active.
-                pauses.wait().await;
+                backoff.wait().await;
                 continue;
             };
             // Others have gone on and trimmed it meanwhile: the end is elsewhere.
@@ -133,7 +133,7 @@ impl Events {
 
     /// What the leader holds, once that is all that this process knows or has been told to be there.
     async fn whole_bounds<W: Wire>(&self, wire: &W) -> Result<Bounds, AppendError> {
-        let mut pauses = Pauses::new();
+        let mut backoff = Backoff::new();
         let known = self.known.load(Ordering::Relaxed);
         let expected = self.expected.load(Ordering::Relaxed);
         let mut ends = 0;
@@ -143,7 +143,7 @@ impl Events {
                 return Ok(bounds);
             }
             ends = bounds.last;
-            pauses.wait().await;
+            backoff.wait().await;
         }
         let (bucket, key) = (names::partition_bucket(&self.installation), names::number(self.partition));
         let detail = format!(

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
+use crate::jetstream::JetStreamError;
+use crate::jetstream::retry::Backoff;
 use crate::limits::{FETCH_ROUNDS_MAX, RANGE_BYTES_MAX, RANGE_BYTES_MORE, REPLICA_TRIES};
-use crate::pause::Pauses;
-use crate::wire::{Bounds, Source, Wire, WireError};
+use crate::wire::{Bounds, Source, Wire};
 
 /// Why a message cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,11 +20,11 @@ pub(crate) enum Lost {
 
 /// What the leader holds; asked until it answers.
 pub(crate) async fn bounds<W: Wire>(wire: &W, stream: &str) -> Bounds {
-    let mut pauses = Pauses::new();
+    let mut backoff = Backoff::new();
     loop {
         match wire.bounds(stream).await {
             Ok(bounds) => return bounds,
-            Err(error) => unanswered(stream, &error, &mut pauses).await,
+            Err(error) => unanswered(stream, &error, &mut backoff).await,
         }
     }
 }
@@ -35,9 +36,9 @@ pub(crate) async fn purge<W: Wire>(
     stream: &str,
     opened: Option<u64>,
     sequence: u64,
-) -> Result<(), WireError> {
+) -> Result<(), JetStreamError> {
     if opened.is_some() && wire.bounds(stream).await?.opened != opened {
-        return Err(WireError(format!("{stream} was replaced")));
+        return Err(JetStreamError::NotReady(format!("{stream} was replaced by a promotion")));
     }
     wire.purge(stream, sequence).await
 }
@@ -51,12 +52,12 @@ pub(crate) async fn fetch<W: Wire, T>(
     sequence: u64,
     check: impl Fn(&Bytes) -> Result<T, String>,
 ) -> Result<T, Lost> {
-    let mut pauses = Pauses::new();
+    let mut backoff = Backoff::new();
     let mut rounds = 0;
     loop {
         let (led, mut why) = match ask(wire, stream, sequence, Source::Leader, &check).await {
             Ok(found) => return Ok(found),
-            Err(Refusal::Unanswered(error)) => (false, error.0),
+            Err(Refusal::Unanswered(error)) => (false, error.to_string()),
             Err(Refusal::Unfit(why)) => (true, why),
         };
         let pair = led.then_some(Source::Pair);
@@ -81,12 +82,12 @@ pub(crate) async fn fetch<W: Wire, T>(
         if rounds == FETCH_ROUNDS_MAX {
             return Err(Lost::Damaged(damage(stream, sequence, &why)));
         }
-        unanswered(stream, &WireError(why), &mut pauses).await;
+        unanswered(stream, &JetStreamError::NotReady(why), &mut backoff).await;
     }
 }
 
 enum Refusal {
-    Unanswered(WireError),
+    Unanswered(JetStreamError),
     Unfit(String),
 }
 
@@ -112,11 +113,11 @@ fn damage(stream: &str, sequence: u64, why: &str) -> String {
     )
 }
 
-async fn unanswered(stream: &str, error: &WireError, pauses: &mut Pauses) {
-    if pauses.is_worth_a_word() {
+async fn unanswered(stream: &str, error: &JetStreamError, backoff: &mut Backoff) {
+    if backoff.should_log() {
         tracing::warn!(stream, %error, "NATS does not answer, asking again");
     }
-    pauses.wait().await;
+    backoff.wait().await;
 }
 
 /// Reads messages one after the other; each is asked for by its sequence, and comes unharmed or not at all.

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use crate::frame::checked;
+use crate::jetstream::retry::Backoff;
 use crate::limits::{REPLICA_TRIES, SHORT_MAX};
 use crate::names;
-use crate::pause::Pauses;
 use crate::wire::{Outgoing, PublishError, Source, Wire};
 
 /// What became of a message.
@@ -45,7 +45,7 @@ pub(crate) async fn send<W: Wire>(
 ) -> Result<Fate, SendError> {
     let stream = place.stream;
     let sequence = last + 1;
-    let mut pauses = Pauses::new();
+    let mut backoff = Backoff::new();
     let mut open = false;
     let mut short = 0;
     loop {
@@ -82,10 +82,10 @@ pub(crate) async fn send<W: Wire>(
                  backup"
             )));
         }
-        if pauses.is_worth_a_word() {
+        if backoff.should_log() {
             tracing::warn!(stream, sequence, "whether a message was stored is not known yet, asking again");
         }
-        pauses.wait().await;
+        backoff.wait().await;
     }
 }
 

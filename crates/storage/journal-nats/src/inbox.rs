@@ -14,10 +14,10 @@ use tokio::time::Instant;
 use types::{PartitionId, Seq};
 
 use crate::batch;
+use crate::jetstream::retry::Backoff;
 use crate::limits::{INBOX_IN_FLIGHT_MAX, INBOX_PATIENCE, INBOX_WAITING_KIB_MAX};
 use crate::names;
 use crate::nonce::Nonces;
-use crate::pause::Pauses;
 use crate::wire::{Bounds, Outgoing, PublishError, Wire};
 
 pub(crate) use gap::Shortness;
@@ -199,7 +199,7 @@ impl Inbox {
         let nonce = nonces.make();
         let payload = batch::encode(partition, nonce, records);
         let begun = Instant::now();
-        let mut pauses = Pauses::new();
+        let mut backoff = Backoff::new();
         let mut open = false;
         loop {
             let sent = wire.publish(Outgoing {
@@ -228,7 +228,7 @@ impl Inbox {
             if begun.elapsed() >= INBOX_PATIENCE {
                 return Err(AppendError::Unknown { partition });
             }
-            pauses.wait().await;
+            backoff.wait().await;
         }
     }
 

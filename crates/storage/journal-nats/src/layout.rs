@@ -10,37 +10,37 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use types::PartitionId;
 
-use crate::client::{Answer, CREATE_MAX, Client, PREFIX};
+use crate::jetstream::error::{UNAVAILABLE, code};
+use crate::jetstream::{JetStream, JetStreamError, name_of, retry};
+use crate::limits::{CREATE_ATTEMPTS_MAX, CREATE_RESPONSE_MAX};
 use crate::names::{self, FENCED};
 use crate::nats_journal::Installation;
 use crate::open::OpenError;
-use crate::pause::ask_again;
-use crate::wire::WireError;
 
 pub use noted::note_snapshots;
 
 /// Streams that are made at once. Each elects a leader.
 const AT_ONCE: usize = 8;
-/// How often a stream is asked for, with what lies between some half a minute at most.
-pub const TRIES_MAX: u32 = 20;
 /// How long the inbox knows what it has stored.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 /// Where the number of partitions is written, which never changes.
 const PARTITIONS: &str = "sortie.partitions";
-const NAME_IN_USE: u16 = 10058;
-const NOT_FOUND: u16 = 10059;
 /// No suitable servers; insufficient resources; insufficient storage.
-const NO_STORAGE: [u16; 3] = [10005, 10023, 10047];
+const NO_STORAGE: [u16; 3] = [code::NO_SUITABLE_SERVERS, 10023, 10047];
 
 /// Makes all streams, or checks those that are there. Mirrors and streams that were fenced pass: a region that is not
 /// active has those.
-pub async fn ensure(client: &Client, installation: &Installation, replicas: usize) -> Result<(), OpenError> {
+pub async fn ensure(
+    jetstream: &JetStream,
+    installation: &Installation,
+    replicas: usize,
+) -> Result<(), OpenError> {
     let wanted = configs(installation, replicas);
     let is_inbox = |config: &Config| names::inbox_of(&installation.name, &config.name).is_some();
     stream::iter(wanted)
         .map(|config| {
             let limit = if is_inbox(&config) { Limit::Adjusted } else { Limit::Fixed };
-            ensure_stream(client, config, limit)
+            ensure_stream(jetstream, config, limit)
         })
         .buffer_unordered(AT_ONCE)
         .try_collect()
@@ -49,12 +49,12 @@ pub async fn ensure(client: &Client, installation: &Installation, replicas: usiz
 
 /// Refuses a bucket of the region's role that is kept on fewer servers than asked, or in memory: made by hand, or long ago.
 pub async fn check_region(
-    client: &Client,
+    jetstream: &JetStream,
     installation: &Installation,
     replicas: usize,
 ) -> Result<(), OpenError> {
     let name = format!("KV_{}", names::region_bucket(&installation.name));
-    let Some(found) = find_config(client, &name).await? else { return Ok(()) };
+    let Some(found) = find_config(jetstream, &name).await? else { return Ok(()) };
     let found = parse(&name, &found)?;
     let wanted = config(name, String::new(), replicas);
     check_kept(&wanted, &found)
@@ -63,21 +63,22 @@ pub async fn check_region(
 /// Refuses another number of partitions than the installation was made with. A mirror has it from the active region: a
 /// standby that were set up otherwise would look for requests where they are not once it is promoted. Before it has that
 /// mirror nobody can tell.
-pub async fn check_partitions(client: &Client, installation: &Installation) -> Result<(), OpenError> {
+pub async fn check_partitions(jetstream: &JetStream, installation: &Installation) -> Result<(), OpenError> {
     let wanted = events_config(installation, PartitionId::CONTROL, 1);
-    let found = find_config(client, &wanted.name).await?;
-    let found = found.ok_or_else(|| WireError(format!("{} is not mirrored yet", wanted.name)))?;
+    let found = find_config(jetstream, &wanted.name).await?;
+    let found =
+        found.ok_or_else(|| JetStreamError::NotReady(format!("{} is not mirrored yet", wanted.name)))?;
     check_made_with(&wanted, &parse(&wanted.name, &found)?)
 }
 
 /// Whether there is a stream of this name.
-pub(crate) async fn exists(client: &Client, stream: &str) -> Result<bool, OpenError> {
-    Ok(find_config(client, stream).await?.is_some())
+pub(crate) async fn exists(jetstream: &JetStream, stream: &str) -> Result<bool, OpenError> {
+    Ok(find_config(jetstream, stream).await?.is_some())
 }
 
 /// The configuration of a stream, if there is one; asked until somebody says. While servers start it has no leader.
-async fn find_config(client: &Client, stream: &str) -> Result<Option<Map<String, Value>>, OpenError> {
-    Ok(ask_again(TRIES_MAX, || find(client, stream)).await?)
+async fn find_config(jetstream: &JetStream, stream: &str) -> Result<Option<Map<String, Value>>, OpenError> {
+    Ok(retry(CREATE_ATTEMPTS_MAX, || find(jetstream, stream)).await?)
 }
 
 /// The streams of an installation as they must be, in the words of the API: what a mirror becomes when it is promoted.
@@ -178,23 +179,18 @@ enum Limit {
     Adjusted,
 }
 
-#[derive(Debug, Deserialize)]
-struct Made {
-    config: Map<String, Value>,
-}
-
 /// What is there already, else what was made.
-async fn ensure_stream(client: &Client, wanted: Config, limit: Limit) -> Result<(), OpenError> {
-    ask_again(TRIES_MAX, || find_or_make(client, &wanted, limit)).await?
+async fn ensure_stream(jetstream: &JetStream, wanted: Config, limit: Limit) -> Result<(), OpenError> {
+    retry(CREATE_ATTEMPTS_MAX, || find_or_make(jetstream, &wanted, limit)).await?
 }
 
 async fn find_or_make(
-    client: &Client,
+    jetstream: &JetStream,
     wanted: &Config,
     limit: Limit,
-) -> Result<Result<(), OpenError>, WireError> {
+) -> Result<Result<(), OpenError>, JetStreamError> {
     let name = &wanted.name;
-    if let Some(found) = find(client, name).await? {
+    if let Some(found) = find(jetstream, name).await? {
         let config = parse(name, &found)?;
         if let Err(refused) = check(wanted, &config, limit) {
             return Ok(Err(refused));
@@ -202,20 +198,17 @@ async fn find_or_make(
         // A mirror takes what there is, and a stream that is fenced is about to become one.
         let is_open = config.mirror.is_none() && is_opened_as(&config.subjects, &wanted.subjects);
         if is_open && config.max_bytes != wanted.max_bytes {
-            set_limit(client, wanted, found).await?;
+            set_limit(jetstream, wanted, found).await?;
         }
         return Ok(Ok(()));
     }
-    let what = format!("STREAM.CREATE.{name}");
-    match client.ask::<Made>(PREFIX, &what, wanted, CREATE_MAX).await? {
-        Answer::Done(made) => Ok(check(wanted, &parse(name, &made.config)?, Limit::Fixed)),
-        // Somebody else made it meanwhile; the next look finds it.
-        Answer::Refused { error } if error.err_code == NAME_IN_USE || error.code == 503 => {
-            Err(WireError(format!("{what}: {}", error.description)))
-        }
-        Answer::Refused { error } => {
-            let mut why = format!("{} ({})", error.description, error.err_code);
-            if NO_STORAGE.contains(&error.err_code) && wanted.max_bytes > 0 {
+    match jetstream.create_within(CREATE_RESPONSE_MAX, wanted).await {
+        Ok(created) => Ok(check(wanted, &parse(name, &created.config)?, Limit::Fixed)),
+        Err(JetStreamError::Refused { status, code, description, .. })
+            if status != UNAVAILABLE && code != code::STREAM_NAME_IN_USE =>
+        {
+            let mut why = format!("{description} ({code})");
+            if NO_STORAGE.contains(&code) && wanted.max_bytes > 0 {
                 why = format!(
                     "{why}; it may hold {} bytes: lower inbox_bytes_max, or raise max_file_store of the servers",
                     wanted.max_bytes
@@ -223,44 +216,92 @@ async fn find_or_make(
             }
             Ok(Err(OpenError::Refused { stream: name.clone(), why }))
         }
+        // The servers are starting, or another instance has just created the stream: the next attempt finds it.
+        Err(error) => Err(error),
+    }
+}
+
+/// The configuration of a stream that any client may have created; creates it if it does not exist.
+pub async fn find_or_create(
+    jetstream: &JetStream,
+    wanted: &Map<String, Value>,
+) -> Result<Map<String, Value>, OpenError> {
+    let name = name_of(wanted);
+    let attempt = async || -> Result<Result<Map<String, Value>, OpenError>, JetStreamError> {
+        if let Some(found) = find(jetstream, name).await? {
+            return Ok(Ok(found));
+        }
+        match jetstream.create_within(CREATE_RESPONSE_MAX, wanted).await {
+            Ok(created) => Ok(Ok(created.config)),
+            Err(error) => permanent(name, error).map(Err),
+        }
+    };
+    retry(CREATE_ATTEMPTS_MAX, attempt).await?
+}
+
+/// Like [`find_or_create`], and changes the fields of the stream that are not as wanted. A mirror stays as it is: a change
+/// would cut it off from its origin.
+pub async fn create_or_update(jetstream: &JetStream, wanted: &Map<String, Value>) -> Result<(), OpenError> {
+    let name = name_of(wanted);
+    let mut found = find_or_create(jetstream, wanted).await?;
+    let is_mirror = found.get("mirror").is_some_and(|mirror| !mirror.is_null());
+    if is_mirror || wanted.iter().all(|(field, value)| found.get(field) == Some(value)) {
+        return Ok(());
+    }
+    found.extend(wanted.clone());
+    let attempt = async || -> Result<Result<(), OpenError>, JetStreamError> {
+        match jetstream.update(&found).await {
+            Ok(()) => Ok(Ok(())),
+            Err(error) => permanent(name, error).map(Err),
+        }
+    };
+    retry(CREATE_ATTEMPTS_MAX, attempt).await?
+}
+
+/// A permanent refusal; the error itself if another attempt may succeed.
+fn permanent(stream: &str, error: JetStreamError) -> Result<OpenError, JetStreamError> {
+    match error {
+        JetStreamError::Refused { status, code, description, .. }
+            if status != UNAVAILABLE
+                && ![code::STREAM_NAME_IN_USE, code::NO_SUITABLE_SERVERS].contains(&code) =>
+        {
+            Ok(OpenError::Refused { stream: stream.to_owned(), why: format!("{description} ({code})") })
+        }
+        error => Err(error),
     }
 }
 
 /// How a stream is configured, or none when there is no such stream.
-async fn find(client: &Client, name: &str) -> Result<Option<Map<String, Value>>, WireError> {
-    let what = format!("STREAM.INFO.{name}");
-    match client.ask::<Made>(PREFIX, &what, &(), CREATE_MAX).await? {
-        Answer::Done(found) => Ok(Some(found.config)),
-        Answer::Refused { error } if error.err_code == NOT_FOUND => Ok(None),
-        Answer::Refused { error } => Err(WireError(format!("{what}: {}", error.description))),
-    }
+async fn find(jetstream: &JetStream, name: &str) -> Result<Option<Map<String, Value>>, JetStreamError> {
+    Ok(jetstream.info_if_exists(name).await?.map(|found| found.config))
 }
 
-fn parse(name: &str, config: &Map<String, Value>) -> Result<Config, WireError> {
+fn parse(name: &str, config: &Map<String, Value>) -> Result<Config, JetStreamError> {
     let parsed = serde_json::from_value(Value::Object(config.clone()));
-    parsed.map_err(|error| WireError(format!("{name}: its configuration makes no sense: {error}")))
+    parsed.map_err(|error| JetStreamError::invalid(&format!("configuration of {name}"), error))
 }
 
 /// Lets a stream that is there hold what is asked, and changes nothing else of it. Whoever stores more is refused; what
 /// it holds already stays. Servers without room for it do not prevent the start: requests are refused by what the
 /// inboxes hold together, too.
 async fn set_limit(
-    client: &Client,
+    jetstream: &JetStream,
     wanted: &Config,
     mut config: Map<String, Value>,
-) -> Result<(), WireError> {
+) -> Result<(), JetStreamError> {
     let (name, bytes_max) = (&wanted.name, wanted.max_bytes);
     config.insert("max_bytes".to_owned(), bytes_max.into());
-    let what = format!("STREAM.UPDATE.{name}");
-    match client.ask::<Made>(PREFIX, &what, &config, CREATE_MAX).await? {
-        Answer::Done(_) => tracing::info!(stream = name, bytes_max, "what an inbox may hold was changed"),
-        Answer::Refused { error } if error.code == 503 => {
-            return Err(WireError(format!("{what}: {}", error.description)));
+    match jetstream.update(&config).await {
+        Ok(()) => tracing::info!(stream = name, bytes_max, "changed max_bytes of an inbox stream"),
+        Err(JetStreamError::Refused { status, description: why, .. }) if status != UNAVAILABLE => {
+            tracing::warn!(
+                stream = name,
+                bytes_max,
+                why,
+                "NATS refused to change max_bytes of an inbox stream"
+            );
         }
-        Answer::Refused { error } => {
-            let why = error.description;
-            tracing::warn!(stream = name, bytes_max, why, "NATS does not limit the inbox as asked");
-        }
+        Err(error) => return Err(error),
     }
     Ok(())
 }

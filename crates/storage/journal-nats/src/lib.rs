@@ -2,7 +2,6 @@
 //! go on from.
 
 pub mod batch;
-mod client;
 mod events;
 mod fetch;
 pub mod frame;
@@ -13,9 +12,9 @@ pub mod layout;
 mod limits;
 pub mod names;
 mod nats_journal;
+mod nats_wire;
 pub mod nonce;
 mod open;
-mod pause;
 pub mod preflight;
 mod room;
 mod settings;
@@ -23,10 +22,9 @@ mod snapshots;
 mod tls;
 mod wire;
 
-pub use client::Client;
 pub use nats_journal::{Installation, NatsJournal};
+pub use nats_wire::NatsWire;
 pub use open::{OpenError, new_process};
-pub use pause::ask_again;
 pub use settings::{Login, Proof, Servers, Settings, Tls};
 pub use snapshots::{Snapshots, Version};
-pub use wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire, WireError};
+pub use wire::{Bounds, Outgoing, PublishError, Source, Storage, Wire};

@@ -14,13 +14,13 @@ use types::{Epoch, PartitionId, Seq};
 use crate::batch;
 use crate::events::Events;
 use crate::inbox::{Gaps, Inbox, Shortness};
+use crate::jetstream::{JetStreamError, retry};
 use crate::limits::{OPEN_TRIES_MAX, ROOM_PERIOD};
 use crate::names;
 use crate::nonce::Nonces;
-use crate::pause::ask_again;
 use crate::room::Rooms;
 use crate::snapshots::Snapshots;
-use crate::wire::{Bounds, Wire, WireError};
+use crate::wire::{Bounds, Wire};
 
 /// Which streams a journal is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         installation: &Installation,
         snapshots: S,
         process: u64,
-    ) -> Result<NatsJournal<W, S>, WireError> {
+    ) -> Result<NatsJournal<W, S>, JetStreamError> {
         let name = &installation.name;
         let (wire, gaps) = (Arc::new(wire), Gaps::default());
         let opened = installation.all_partitions().map(|partition| {
@@ -112,7 +112,7 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
 
     /// Forgets what is known of the streams, and reads them again: a change of regions by force has replaced their
     /// history. Whatever was claimed must be claimed again.
-    pub async fn forget(&self) -> Result<(), WireError> {
+    pub async fn forget(&self) -> Result<(), JetStreamError> {
         for partition in self.partitions.values() {
             partition.events.forget();
             let bounds = self.wire.bounds(partition.inbox.stream()).await?;
@@ -133,7 +133,7 @@ async fn open_inbox<W: Wire>(
     installation: &str,
     partition: PartitionId,
     gaps: &Gaps,
-) -> Result<Inbox, WireError> {
+) -> Result<Inbox, JetStreamError> {
     let (inbox, events) =
         (names::inbox_stream(installation, partition), names::events_stream(installation, partition));
     let bounds = first_bounds(wire, &inbox).await?;
@@ -147,8 +147,8 @@ async fn open_inbox<W: Wire>(
 }
 
 /// What a stream holds that others may have made a moment ago: not every server knows it yet.
-async fn first_bounds<W: Wire>(wire: &W, stream: &str) -> Result<Bounds, WireError> {
-    ask_again(OPEN_TRIES_MAX, || wire.bounds(stream)).await
+async fn first_bounds<W: Wire>(wire: &W, stream: &str) -> Result<Bounds, JetStreamError> {
+    retry(OPEN_TRIES_MAX, || wire.bounds(stream)).await
 }
 
 /// The state, prefixed with the checksum of the last frame it contains, which identifies its history.
@@ -280,7 +280,7 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
             held.events.trim(&*self.wire, opened, events).await?;
             held.inbox.trim(&*self.wire, opened, inbox).await
         };
-        trimmed.await.map_err(|error: WireError| {
+        trimmed.await.map_err(|error: JetStreamError| {
             tracing::warn!(%partition, %error, "trimming is left to the next snapshot");
             AppendError::Unknown { partition }
         })?;

@@ -1,13 +1,10 @@
 //! Opening the journal on real servers: connect, have it proven that they are fit, make the streams or check them.
 
-use async_nats::jetstream::ErrorCode;
-use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind};
-
-use crate::client::{CREATE_MAX, Client};
+use crate::jetstream::{JetStream, JetStreamError};
 use crate::nats_journal::{Installation, NatsJournal};
+use crate::nats_wire::NatsWire;
 use crate::settings::Settings;
 use crate::snapshots::Snapshots;
-use crate::wire::WireError;
 use crate::{layout, preflight};
 
 /// Why the journal on NATS could not be opened, and what to do.
@@ -54,65 +51,34 @@ pub enum OpenError {
     #[error("{stream}: NATS refused to make the stream: {why}")]
     Refused { stream: String, why: String },
     #[error("NATS did not answer: {0}")]
-    Unanswered(#[from] WireError),
+    Unanswered(#[from] JetStreamError),
 }
 
 impl OpenError {
-    /// Why a bucket could not be made: JetStream said no, or may yet say yes.
-    pub fn of_making(stream: &str, error: &CreateStreamError) -> OpenError {
-        match error.kind() {
-            // While servers start there is no leader, or too few of them; and others may have made it meanwhile.
-            CreateStreamErrorKind::JetStream(said)
-                if said.code() != 503
-                    && said.kind() != ErrorCode::STREAM_NAME_EXIST
-                    && said.kind() != ErrorCode::CLUSTER_NO_PEERS =>
-            {
-                OpenError::Refused { stream: stream.to_owned(), why: said.to_string() }
-            }
-            _ => OpenError::Unanswered(WireError(format!("making {stream}: {error}"))),
-        }
-    }
-
-    /// What somebody made, or a refusal for good; else somebody may make it yet. Of several who make the same at once, one
-    /// is answered.
-    pub async fn made<T, E>(
-        stream: &str,
-        making: impl Future<Output = Result<T, E>>,
-        refused: impl FnOnce(&E) -> OpenError,
-    ) -> Result<Result<T, OpenError>, OpenError> {
-        match tokio::time::timeout(CREATE_MAX, making).await {
-            Err(_) => Err(OpenError::Unanswered(WireError(format!("making {stream}: no answer")))),
-            Ok(Ok(made)) => Ok(Ok(made)),
-            Ok(Err(error)) => match refused(&error) {
-                unanswered @ OpenError::Unanswered(_) => Err(unanswered),
-                refused => Ok(Err(refused)),
-            },
-        }
-    }
-
     /// Whether trying again helps only after somebody has changed something.
     pub fn is_of_settings(&self) -> bool {
         !matches!(self, OpenError::Unreachable { .. } | OpenError::Unanswered(_) | OpenError::TooFew { .. })
     }
 }
 
-impl<S: Snapshots> NatsJournal<Client, S> {
-    /// Opens the journal; makes its streams when they are missing. In a region that may not be the active one, connect,
-    /// look, and use [`NatsJournal::on`]: a stream that was made cannot become a mirror.
-    pub async fn open(settings: &Settings, snapshots: S) -> Result<NatsJournal<Client, S>, OpenError> {
-        let client = Client::connect(settings).await?;
-        preflight::check(settings, &client).await?;
-        layout::ensure(&client, &settings.installation, settings.replicas).await?;
-        Ok(NatsJournal::on(client, &settings.installation, snapshots).await?)
+impl<S: Snapshots> NatsJournal<NatsWire, S> {
+    /// Opens the journal; creates its streams if they do not exist. An instance of a region that may not be active must not
+    /// use this, because an ordinary stream cannot become a mirror: it connects, checks, and uses [`NatsJournal::on`].
+    pub async fn open(settings: &Settings, snapshots: S) -> Result<NatsJournal<NatsWire, S>, OpenError> {
+        let jetstream = JetStream::connect(settings).await?;
+        let servers = preflight::check(settings, &jetstream).await?;
+        layout::ensure(&jetstream, &settings.installation, settings.replicas).await?;
+        let wire = NatsWire::new(jetstream, settings, servers);
+        Ok(NatsJournal::on(wire, &settings.installation, snapshots).await?)
     }
 
-    /// The journal of streams that exist, on servers that were found fit.
+    /// The journal of streams that exist, on servers that have passed the preflight.
     pub async fn on(
-        client: Client,
+        wire: NatsWire,
         installation: &Installation,
         snapshots: S,
-    ) -> Result<NatsJournal<Client, S>, WireError> {
-        NatsJournal::over(client, installation, snapshots, new_process()).await
+    ) -> Result<NatsJournal<NatsWire, S>, JetStreamError> {
+        NatsJournal::over(wire, installation, snapshots, new_process()).await
     }
 }
 

@@ -11,13 +11,13 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use types::PartitionId;
 
-use crate::client::{Client, connect};
+use crate::jetstream::{JetStream, connect};
 use crate::open::OpenError;
 use crate::settings::{Proof, Settings};
 use crate::wire::Storage;
 use crate::{layout, names};
 
-pub use survey::Survey;
+pub use survey::{ServerWatch, Survey};
 
 /// Since 2.15 many messages share one write to disk, and regions can be promoted.
 const VERSION_MIN: (u64, u64) = (2, 15);
@@ -27,15 +27,15 @@ const PAYLOAD_MIN: u64 = 8 << 20;
 const ANSWERS_FIRST_MAX: Duration = Duration::from_secs(5);
 const ANSWERS_NEXT_MAX: Duration = Duration::from_secs(1);
 
-/// Refuses servers that would lose what they acknowledge, and goes on looking at them for as long as the client lives.
+/// Refuses servers that would lose what they acknowledge, and goes on looking at them for as long as the result lives.
 ///
 /// Streams that are to be made need all their servers. Streams that are there go on with a majority of them, and so does
 /// this: a server that is away is looked at when it comes back.
-pub async fn check(settings: &Settings, client: &Client) -> Result<(), OpenError> {
-    let connected = client.nats().server_info();
+pub async fn check(settings: &Settings, jetstream: &JetStream) -> Result<ServerWatch, OpenError> {
+    let connected = jetstream.nats().server_info();
     check_version(&connected.server_name, &connected.version)?;
     check_payload(&connected.server_name, connected.max_payload as u64)?;
-    let Some(asker) = Asker::new(settings).await? else { return Ok(()) };
+    let Some(asker) = Asker::new(settings).await? else { return Ok(ServerWatch::default()) };
     let servers = asker.ask().await?;
     for (name, server) in &servers {
         server.check(name)?;
@@ -44,18 +44,13 @@ pub async fn check(settings: &Settings, client: &Client) -> Result<(), OpenError
     let wanted = settings.replicas;
     if answered < wanted {
         let control = names::events_stream(&settings.installation.name, PartitionId::CONTROL);
-        let needed = if layout::exists(client, &control).await? { wanted / 2 + 1 } else { wanted };
+        let needed = if layout::exists(jetstream, &control).await? { wanted / 2 + 1 } else { wanted };
         if answered < needed {
             return Err(OpenError::TooFew { answered, needed, fix: asker.fix().to_owned() });
         }
         tracing::warn!(answered, wanted, "some NATS servers are silent; they are looked at when they answer");
     }
-    let watch = survey::Watch::new(asker, wanted, &servers);
-    client.watch_servers(|surveys| {
-        watch.publish(&surveys);
-        watch.run(surveys)
-    });
-    Ok(())
+    Ok(ServerWatch::start(asker, wanted, &servers))
 }
 
 /// The way to ask all servers.
@@ -105,11 +100,11 @@ struct Varz {
     version: String,
     max_payload: u64,
     #[serde(default)]
-    jetstream: JetStream,
+    jetstream: JetStreamVarz,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct JetStream {
+struct JetStreamVarz {
     config: Option<JetStreamConfig>,
     #[serde(default)]
     stats: JetStreamStats,

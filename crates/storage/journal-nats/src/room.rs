@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use journal::Room;
 
 use crate::inbox::Inbox;
-use crate::wire::{Storage, Wire, WireError};
+use crate::jetstream::JetStreamError;
+use crate::wire::{Storage, Wire};
 
 /// New requests are refused when less than this part of the storage is left: with it, what runs can be ended and undone,
 /// and snapshots can be stored, without which nothing can be trimmed.
@@ -51,7 +52,7 @@ impl Rooms {
         wire: &W,
         inboxes: &[Arc<Inbox>],
         inbox_bytes_max: Option<u64>,
-    ) -> Result<(), WireError> {
+    ) -> Result<(), JetStreamError> {
         // What is stored while the servers are asked may be in their answer or not: it counts until the next look.
         let before = self.stored.load(Ordering::Relaxed);
         let storage = wire.storage().await?;

@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use tokio::sync::watch;
 
+use crate::jetstream::JetStreamError;
+
 /// A message to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
@@ -31,11 +33,6 @@ pub enum PublishError {
     #[error("whether the message was stored is not known: {0}")]
     Unknown(String),
 }
-
-/// A question that was not answered; asking again may help.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct WireError(pub String);
 
 /// What the leader of a stream says that it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,10 +84,10 @@ pub trait Wire: Send + Sync + 'static {
     fn publish(&self, message: Outgoing) -> impl Future<Output = Result<u64, PublishError>> + Send;
 
     /// Asks the leader what the stream holds.
-    fn bounds(&self, stream: &str) -> impl Future<Output = Result<Bounds, WireError>> + Send;
+    fn bounds(&self, stream: &str) -> impl Future<Output = Result<Bounds, JetStreamError>> + Send;
 
     /// Asks what is taken of what there is, where it is tightest: of the account, or of a server.
-    fn storage(&self) -> impl Future<Output = Result<Storage, WireError>> + Send {
+    fn storage(&self) -> impl Future<Output = Result<Storage, JetStreamError>> + Send {
         async { Ok(Storage::default()) }
     }
 
@@ -100,7 +97,7 @@ pub trait Wire: Send + Sync + 'static {
         stream: &str,
         sequence: u64,
         source: Source,
-    ) -> impl Future<Output = Result<Option<Bytes>, WireError>> + Send;
+    ) -> impl Future<Output = Result<Option<Bytes>, JetStreamError>> + Send;
 
     /// Messages from `from` through `through` in order, as some replica has them, up to about `bytes_max`. There may
     /// be gaps, and the end may be missing: the caller checks.
@@ -110,10 +107,10 @@ pub trait Wire: Send + Sync + 'static {
         from: u64,
         through: u64,
         bytes_max: usize,
-    ) -> impl Future<Output = Result<Vec<(u64, Bytes)>, WireError>> + Send;
+    ) -> impl Future<Output = Result<Vec<(u64, Bytes)>, JetStreamError>> + Send;
 
     /// Forgets everything below `first`.
-    fn purge(&self, stream: &str, first: u64) -> impl Future<Output = Result<(), WireError>> + Send;
+    fn purge(&self, stream: &str, first: u64) -> impl Future<Output = Result<(), JetStreamError>> + Send;
 
     /// Follows the last sequence of a stream; it may lag behind, and catches up.
     fn follow(&self, stream: &str) -> watch::Receiver<u64>;

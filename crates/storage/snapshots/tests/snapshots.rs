@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use journal::{AppendError, ReadError, Snapshot};
 use journal_nats::Snapshots;
+use journal_nats::jetstream::JetStream;
 use snapshots::bucket::Bucket;
 use snapshots::directory::Directory;
 use snapshots::store::Store;
@@ -350,16 +351,17 @@ async fn nats_keeps_snapshots_like_a_directory() {
     let settings = NatsSettings { servers: 1, ..NatsSettings::default() };
     let server = NatsCluster::start_with(settings).unwrap();
     let client = async_nats::connect(server.urls()).await.unwrap();
+    let jetstream = JetStream::new(client.clone());
     let context = async_nats::jetstream::new(client);
     let bucket = async |story: &str| {
         let name = journal_nats::names::snapshot_bucket(&format!("shop-{story}"));
-        Bucket::open(&context, &name, 1).await.unwrap();
+        Bucket::open(&jetstream, &name, 1).await.unwrap();
         // The second time it is there.
-        Bucket::open(&context, &name, 1).await.unwrap()
+        Bucket::open(&jetstream, &name, 1).await.unwrap()
     };
     bucket("few").await;
     let few = journal_nats::names::snapshot_bucket("shop-few");
-    let few = Bucket::open(&context, &few, 3).await.map(drop).unwrap_err();
+    let few = Bucket::open(&jetstream, &few, 3).await.map(drop).unwrap_err();
     assert!(few.is_of_settings() && few.to_string().contains("num_replicas 1, it must be 3"), "{few}");
     objects_are_kept(&bucket("objects").await).await;
     another_machine_goes_on(&bucket("on").await).await;
@@ -379,8 +381,9 @@ async fn in_nats_parts_of_no_object_go_after_a_while() {
     let settings = NatsSettings { servers: 1, ..NatsSettings::default() };
     let server = NatsCluster::start_with(settings).unwrap();
     let client = async_nats::connect(server.urls()).await.unwrap();
+    let jetstream = JetStream::new(client.clone());
     let context = async_nats::jetstream::new(client);
-    let store = Bucket::open(&context, "parts", 1).await.unwrap();
+    let store = Bucket::open(&jetstream, "parts", 1).await.unwrap();
     for name in ["a/1", "a/2"] {
         store.put(name, name.to_owned().into()).await.unwrap();
     }
@@ -394,7 +397,7 @@ async fn in_nats_parts_of_no_object_go_after_a_while() {
         let stored = context.publish("$O.parts.C.stray", "half".into()).await.unwrap();
         stored.await.unwrap();
     }
-    Bucket::open(&context, "parts", 1).await.unwrap().sweep(Duration::ZERO).await.unwrap();
+    Bucket::open(&jetstream, "parts", 1).await.unwrap().sweep(Duration::ZERO).await.unwrap();
     assert_eq!(strays().await, 1, "the next leader may know whose they are");
     store.sweep(HOUR).await.unwrap();
     assert_eq!(strays().await, 1, "they may be of an object that is being stored");

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use journal_nats::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
+use journal_nats::jetstream::JetStreamError;
+use journal_nats::{Bounds, Outgoing, PublishError, Source, Wire};
 use regions::Role;
 use tokio::sync::{oneshot, watch};
 
@@ -40,7 +41,7 @@ impl Link {
         &self,
         stream: &str,
         question: impl FnOnce(&mut Stream, u64) -> T + Send + 'static,
-    ) -> Result<T, WireError> {
+    ) -> Result<T, JetStreamError> {
         self.sim.gate(self.life).await;
         let trip = self.sim.trip(self.life, &format!("ask {stream}"));
         let (tx, rx) = oneshot::channel();
@@ -62,7 +63,7 @@ impl Link {
                 }
             });
         }
-        self.wait(rx, "no answer").await.map_err(WireError)
+        self.wait(rx, "no answer").await.map_err(JetStreamError::NotReady)
     }
 
     /// Waits for an answer as long as a client does. A frozen process learns of it when it goes on.
@@ -189,11 +190,16 @@ impl Wire for Link {
         })
     }
 
-    async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {
+    async fn bounds(&self, stream: &str) -> Result<Bounds, JetStreamError> {
         self.ask(stream, |stream, _| stream.bounds()).await
     }
 
-    async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
+    async fn get(
+        &self,
+        stream: &str,
+        sequence: u64,
+        source: Source,
+    ) -> Result<Option<Bytes>, JetStreamError> {
         if source != Source::Pair {
             return self.ask(stream, move |stream, _| stream.get(sequence, source)).await;
         }
@@ -201,7 +207,7 @@ impl Wire for Link {
         let mut world = self.sim.world();
         let pair = 1 - self.region;
         if world.regions.len() < 2 || world.link_cut_until > self.sim.now() || world.regions[pair].lost {
-            return Err(WireError("the pair does not answer".to_owned()));
+            return Err(JetStreamError::unreachable(stream, "the pair does not respond"));
         }
         if world.regions[pair].state.role != Role::Standby {
             // It has a history of its own.
@@ -217,7 +223,7 @@ impl Wire for Link {
         from: u64,
         through: u64,
         bytes_max: usize,
-    ) -> Result<Vec<(u64, Bytes)>, WireError> {
+    ) -> Result<Vec<(u64, Bytes)>, JetStreamError> {
         let stale_rate = u64::from(self.sim.world().network_faults().stale);
         let answer = self.ask(stream, move |stream, draw| {
             let whole = stream.range((draw % u64::from(SERVERS)) as u8, from, through, bytes_max);
@@ -239,7 +245,7 @@ impl Wire for Link {
         Ok(messages)
     }
 
-    async fn purge(&self, stream: &str, first: u64) -> Result<(), WireError> {
+    async fn purge(&self, stream: &str, first: u64) -> Result<(), JetStreamError> {
         self.sim.world().coverage.note(Situation::Purged);
         self.ask(stream, move |stream, _| stream.purge(first)).await
     }

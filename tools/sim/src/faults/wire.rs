@@ -1,7 +1,8 @@
 //! A connection to NATS that reports unknown outcomes as stored, or sends claims without their guard.
 
 use bytes::Bytes;
-use journal_nats::{Bounds, Outgoing, PublishError, Source, Wire, WireError};
+use journal_nats::jetstream::JetStreamError;
+use journal_nats::{Bounds, Outgoing, PublishError, Source, Wire};
 use tokio::sync::watch;
 
 use super::Fault;
@@ -24,11 +25,16 @@ impl<W: Wire> Wire for FaultyWire<W> {
         }
     }
 
-    async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {
+    async fn bounds(&self, stream: &str) -> Result<Bounds, JetStreamError> {
         self.0.bounds(stream).await
     }
 
-    async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
+    async fn get(
+        &self,
+        stream: &str,
+        sequence: u64,
+        source: Source,
+    ) -> Result<Option<Bytes>, JetStreamError> {
         self.0.get(stream, sequence, source).await
     }
 
@@ -38,11 +44,11 @@ impl<W: Wire> Wire for FaultyWire<W> {
         from: u64,
         through: u64,
         bytes_max: usize,
-    ) -> Result<Vec<(u64, Bytes)>, WireError> {
+    ) -> Result<Vec<(u64, Bytes)>, JetStreamError> {
         self.0.range(stream, from, through, bytes_max).await
     }
 
-    async fn purge(&self, stream: &str, first: u64) -> Result<(), WireError> {
+    async fn purge(&self, stream: &str, first: u64) -> Result<(), JetStreamError> {
         self.0.purge(stream, first).await
     }
 

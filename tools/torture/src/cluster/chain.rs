@@ -3,7 +3,7 @@
 
 use anyhow::{Context, ensure};
 use bytes::Bytes;
-use journal_nats::{Client, Installation, Login, Proof, Servers, Settings, Source, Tls, Wire, names};
+use journal_nats::{Installation, Login, NatsWire, Proof, Servers, Settings, Source, Tls, Wire, names};
 use types::PartitionId;
 
 use crate::cluster::region::{INSTALLATION, Layout, NATS_PASSWORD, NATS_USER, PARTITIONS};
@@ -53,7 +53,7 @@ pub async fn check(layout: &Layout, closing: &mut Closing) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn connect(layout: &Layout) -> anyhow::Result<Client> {
+async fn connect(layout: &Layout) -> anyhow::Result<NatsWire> {
     let installation =
         Installation { name: INSTALLATION.to_owned(), partitions: PARTITIONS, inbox_bytes_max: None };
     let login = Login::Password { user: NATS_USER.to_owned(), password: NATS_PASSWORD.to_owned() };
@@ -66,11 +66,11 @@ async fn connect(layout: &Layout) -> anyhow::Result<Client> {
         pair_domain: None,
         proof: Proof::Trusted,
     };
-    Client::connect(&settings).await.context("connecting to NATS")
+    NatsWire::connect(&settings).await.context("connecting to NATS")
 }
 
 /// All that the stream holds, with its sequences; a gap is an error.
-async fn all(client: &Client, partition: PartitionId) -> anyhow::Result<Vec<(u64, Bytes)>> {
+async fn all(client: &NatsWire, partition: PartitionId) -> anyhow::Result<Vec<(u64, Bytes)>> {
     let stream = names::events_stream(INSTALLATION, partition);
     let bounds = client.bounds(&stream).await.with_context(|| format!("asking for {stream}"))?;
     let mut messages = Vec::new();

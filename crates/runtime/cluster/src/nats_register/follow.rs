@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{ClusterView, Member, Ownership, RegisterError};
-use async_nats::jetstream::kv::{Entry, Watch};
-use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use tracing::{debug, warn};
@@ -13,6 +11,7 @@ use types::PartitionId;
 
 use super::bucket::Bucket;
 use super::table::Table;
+use journal_nats::jetstream::{BucketWatch, KeyEntry};
 use journal_nats::names;
 
 const READ_EVERY: Duration = Duration::from_secs(3);
@@ -35,14 +34,14 @@ pub(super) struct Follower {
 }
 
 struct Watchers {
-    instances: Watch,
-    partitions: Watch,
+    instances: BucketWatch,
+    partitions: BucketWatch,
 }
 
 /// What a watcher has said, if it still says anything.
 enum Said {
-    OfInstances(Option<Entry>),
-    OfPartitions(Option<Entry>),
+    OfInstances(Option<KeyEntry>),
+    OfPartitions(Option<KeyEntry>),
 }
 
 impl Follower {
@@ -83,10 +82,10 @@ impl Follower {
         let now = Instant::now();
         match said {
             Said::OfInstances(Some(entry)) => {
-                self.members.hear(self.instances.heard(&entry), now);
+                self.members.hear(self.instances.news(entry), now);
             }
             Said::OfPartitions(Some(entry)) => {
-                self.ownerships.hear(self.partitions.heard(&entry), now);
+                self.ownerships.hear(self.partitions.news(entry), now);
             }
             Said::OfInstances(None) | Said::OfPartitions(None) => {
                 debug!("a watcher of the register ended; creating it again");
@@ -159,8 +158,8 @@ async fn watch_both(instances: &Bucket, partitions: &Bucket) -> Result<Watchers,
 async fn next(watchers: &mut Option<Watchers>) -> Said {
     let Some(Watchers { instances, partitions }) = watchers else { return std::future::pending().await };
     tokio::select! {
-        said = instances.next() => Said::OfInstances(said.and_then(Result::ok)),
-        said = partitions.next() => Said::OfPartitions(said.and_then(Result::ok)),
+        said = instances.next() => Said::OfInstances(said),
+        said = partitions.next() => Said::OfPartitions(said),
     }
 }
 

@@ -14,6 +14,7 @@ use types::{Epoch, PartitionId};
 
 use super::NatsRegister;
 use fleet::Fleet;
+use journal_nats::jetstream::JetStream;
 use journal_nats::names;
 
 /// Generous: a machine may be busy.
@@ -26,7 +27,7 @@ fn server() -> NatsCluster {
 async fn register(server: &NatsCluster) -> NatsRegister {
     let client = async_nats::connect(&server.urls()[0]).await.unwrap();
     let (_, active) = watch::channel(true);
-    NatsRegister::start(async_nats::jetstream::new(client), "t", 1, active).await.unwrap()
+    NatsRegister::start(&JetStream::new(client), "t", 1, active).await.unwrap()
 }
 
 fn member(name: &str) -> Member {
@@ -190,7 +191,7 @@ async fn the_region_says_whether_anything_runs() {
     let server = server();
     let client = async_nats::connect(&server.urls()[0]).await.unwrap();
     let (role, active) = watch::channel(false);
-    let ours = NatsRegister::start(async_nats::jetstream::new(client), "t", 1, active).await.unwrap();
+    let ours = NatsRegister::start(&JetStream::new(client), "t", 1, active).await.unwrap();
     until(&ours, "nothing runs", |view| view.known && !view.active).await;
     role.send_replace(true);
     until(&ours, "it runs", |view| view.active).await;

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::record::bucket_config;
-use journal_nats::jetstream::{JetStream, JetStreamError};
+use journal_nats::jetstream::{JetStream, JetStreamError, bucket_config};
 
 const KEY: &str = "lease";
 
@@ -138,7 +137,7 @@ impl<K: Keys> Lease<K> {
             return Ok((None, 0));
         };
         let lease = serde_json::from_slice(&value)
-            .map_err(|error| JetStreamError::Unclear(format!("key {KEY} of {}: {error}", self.bucket)))?;
+            .map_err(|error| JetStreamError::invalid(&format!("key {KEY} of {}", self.bucket), error))?;
         Ok((Some(lease), revision))
     }
 }
@@ -146,12 +145,9 @@ impl<K: Keys> Lease<K> {
 impl Lease {
     /// Makes the bucket, unless it is there.
     pub(crate) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
-        if self.keys.info(&format!("KV_{}", self.bucket)).await != Err(JetStreamError::Missing) {
-            return Ok(());
-        }
         let mut config = bucket_config(&self.bucket, replicas);
         let lives_ns = u64::try_from(self.lives.as_nanos()).unwrap_or(u64::MAX);
         config.insert("max_age".to_owned(), json!(lives_ns));
-        self.keys.create(&config).await
+        self.keys.create_if_missing(&config).await
     }
 }

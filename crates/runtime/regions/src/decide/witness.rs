@@ -5,13 +5,11 @@
 
 use std::time::Duration;
 
-use async_nats::Client;
 use tokio::time::Instant;
 
 use crate::Settings;
 use crate::decide::lease::{Keys, Lease, LeaseReply, Overwrite};
-use crate::record::bucket_config;
-use journal_nats::jetstream::{JetStream, JetStreamError};
+use journal_nats::jetstream::{JetStream, JetStreamError, bucket_config};
 
 const KEY: &str = "epoch";
 
@@ -22,18 +20,19 @@ pub(crate) struct Witness<K = JetStream> {
 }
 
 impl Witness {
-    pub(crate) fn at(client: Client, settings: &Settings) -> Witness {
-        let domain = JetStream::here(client, settings.answer);
-        Witness::new(domain, &settings.installation, &settings.name, settings.lease)
+    pub(crate) fn at(witness: JetStream, settings: &Settings) -> Witness {
+        Witness::new(
+            witness.with_response_max(settings.answer),
+            &settings.installation,
+            &settings.name,
+            settings.lease,
+        )
     }
 
     /// Makes the buckets, unless they are there.
     pub(crate) async fn make(&self) -> Result<(), JetStreamError> {
         self.lease.make(1).await?;
-        match self.keys.info(&format!("KV_{}", self.grants)).await {
-            Err(JetStreamError::Missing) => self.keys.create(&bucket_config(&self.grants, 1)).await,
-            found => found.map(drop),
-        }
+        self.keys.create_if_missing(&bucket_config(&self.grants, 1)).await
     }
 }
 
@@ -92,7 +91,7 @@ impl<K: Keys + Clone> Witness<K> {
         let granted = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
         match granted {
             Some(granted) => Ok((granted, revision)),
-            None => Err(JetStreamError::Unclear("the granted epoch is not a number".to_owned())),
+            None => Err(JetStreamError::invalid(&self.grants, "the granted epoch is not a number")),
         }
     }
 }
@@ -111,7 +110,7 @@ mod tests {
         let mut siblings = Vec::new();
         for _ in 0..6 {
             let client = async_nats::connect(&third.urls()[0]).await.unwrap();
-            siblings.push(Witness::at(client, &settings));
+            siblings.push(Witness::at(JetStream::new(client), &settings));
         }
         siblings[0].make().await.unwrap();
         for epoch in [1, 1, 3, 3] {
@@ -120,7 +119,8 @@ mod tests {
             assert!(siblings.iter().all(Witness::holds));
         }
         let west = Settings::new("west", "east", "east", "sortie");
-        let west = Witness::at(async_nats::connect(&third.urls()[0]).await.unwrap(), &west);
+        let client = async_nats::connect(&third.urls()[0]).await.unwrap();
+        let west = Witness::at(JetStream::new(client), &west);
         assert_eq!(west.ask_for(4, Overwrite::OwnOrFree).await, Ok(LeaseReply::HeldBy("east".to_owned())));
         assert!(!west.holds());
         assert_eq!(west.ask_for(4, Overwrite::Any).await, Ok(LeaseReply::Granted));

@@ -6,7 +6,7 @@ use async_nats::jetstream::{self, kv};
 use regions::{Mode, PromotionStep, RegionError, Regions, Role, Settings};
 use tokio::time::timeout;
 
-use crate::stage::{I, Stage, WITHIN, contents, publish, role, until, until_status};
+use crate::stage::{I, Stage, WITHIN, contents, join, publish, role, until, until_status};
 
 /// The bucket of a region, as its instances have it.
 async fn bucket(client: &async_nats::Client, name: &str) -> kv::Store {
@@ -36,7 +36,7 @@ async fn a_region_that_is_being_made_to_let_go_is_not_promoted_meanwhile() {
     let stage = Stage::start().await;
     let (_, west) = stage.joined().await;
     let hasty = Settings { patience: Duration::from_secs(1), ..stage.settings("east") };
-    let east = Regions::join(stage.east.clone(), hasty).await.unwrap();
+    let east = join(stage.east.clone(), hasty).await.unwrap();
     let held = hold_at_east(&stage).await;
     let promoting = promote(&west, Mode::Planned);
     until_status(&east, "east is asked to stop", |status| role(&status.record) == Some(Role::Fenced)).await;
@@ -129,7 +129,7 @@ async fn nobody_waits_for_an_instance_of_which_only_a_marker_is_left() {
     let stage = Stage::start().await;
     stage.joined().await;
     let patient = Settings { patience: WITHIN * 10, ..stage.settings("east") };
-    let east = Regions::join(stage.east.clone(), patient).await.unwrap();
+    let east = join(stage.east.clone(), patient).await.unwrap();
     hold_at_east(&stage).await;
     bucket(&stage.east, "inst").await.put("inst.a", "".into()).await.unwrap();
     timeout(WITHIN, east.demote()).await.expect("its holder has ended").unwrap();

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use regions::{Mode, RegionError, Regions, Role, Settings, Status};
+use journal_nats::jetstream::JetStream;
+use regions::{Mode, RegionError, Role, Settings, Status};
 use test_brokers::{NatsCluster, NatsSettings};
 
 use crate::proxy::Proxy;
-use crate::stage::{I, Stage, connect, denied, make_streams, publish, role, until, until_status};
+use crate::stage::{I, Stage, connect, denied, join, make_streams, publish, role, until, until_status};
 
 /// Two regions over a link that carries questions and answers, but nothing to mirrors: they stay as empty as they were
 /// made, as if there were very much to fetch.
@@ -34,8 +35,8 @@ pub fn is_level(status: &Status) -> bool {
 async fn a_region_that_was_never_level_is_promoted_only_by_who_says_so() {
     let stage = stage_with_empty_mirrors().await;
     publish(&stage.east, "ing", "only east has it").await.unwrap();
-    let east = Regions::join(stage.east.clone(), impatient(&stage, "east")).await.unwrap();
-    let west = Regions::join(stage.west.clone(), impatient(&stage, "west")).await.unwrap();
+    let east = join(stage.east.clone(), impatient(&stage, "east")).await.unwrap();
+    let west = join(stage.west.clone(), impatient(&stage, "west")).await.unwrap();
     let status = until_status(&west, "the mirrors are made", mirrors_are_made).await;
     assert_eq!((role(&status.record), is_level(&status)), (Some(Role::Standby), false));
 
@@ -63,13 +64,13 @@ async fn a_witness_does_not_promote_what_was_never_level() {
     let wire = Proxy::start(port).await;
     let direct = connect(&third.urls()[0]).await;
     let witnessed = |name: &str, witness| Settings {
-        witness: Some(witness),
+        witness: Some(JetStream::new(witness)),
         lease: Duration::from_secs(6),
         ..impatient(&stage, name)
     };
     let far = connect(&format!("nats://127.0.0.1:{}", wire.port)).await;
-    let east = Regions::join(stage.east.clone(), witnessed("east", far)).await.unwrap();
-    let west = Regions::join(stage.west.clone(), witnessed("west", direct.clone())).await.unwrap();
+    let east = join(stage.east.clone(), witnessed("east", far)).await.unwrap();
+    let west = join(stage.west.clone(), witnessed("west", direct.clone())).await.unwrap();
     until("east has the lease", async || east.active().borrow().then_some(())).await;
     until_status(&west, "the mirrors are made", mirrors_are_made).await;
 

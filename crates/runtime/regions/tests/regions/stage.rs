@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use async_nats::Client;
 use async_nats::jetstream::{self, stream};
+use journal_nats::jetstream::JetStream;
 use regions::{Record, RegionError, Regions, Role, Settings, Status};
 use tempfile::TempDir;
 use test_brokers::{NatsCluster, NatsSettings};
@@ -63,7 +64,7 @@ impl Stage {
     }
 
     pub async fn join(&self, name: &str) -> Result<Regions, RegionError> {
-        Regions::join(self.client(name), self.settings(name)).await
+        join(self.client(name), self.settings(name)).await
     }
 
     pub fn client(&self, name: &str) -> Client {
@@ -100,6 +101,10 @@ impl Stage {
 
 pub fn role(record: &Option<Record>) -> Option<Role> {
     record.as_ref().map(|record| record.role)
+}
+
+pub async fn join(client: Client, settings: Settings) -> Result<Regions, RegionError> {
+    Regions::join(JetStream::new(client), settings).await
 }
 
 pub async fn connect(url: &str) -> Client {

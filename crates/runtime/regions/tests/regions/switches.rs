@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use regions::{Mode, PromotionStep, RegionError, RegionReading, Regions, Role, Settings};
+use regions::{Mode, PromotionStep, RegionError, RegionReading, Role, Settings};
 
 use tokio::io::AsyncReadExt;
 
-use crate::stage::{Stage, contents, denied, make_streams, publish, role, subject, until, until_status};
+use crate::stage::{
+    Stage, contents, denied, join, make_streams, publish, role, subject, until, until_status,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_mirrors_what_its_pair_has() {
@@ -221,8 +223,8 @@ async fn a_long_tail_is_kept_once_by_whoever_began_it() {
         work: Duration::from_secs(2),
         ..stage.settings("east")
     };
-    let first = Regions::join(far.clone(), east("first")).await.unwrap();
-    let _second = Regions::join(far.clone(), east("second")).await.unwrap();
+    let first = join(far.clone(), east("first")).await.unwrap();
+    let _second = join(far.clone(), east("second")).await.unwrap();
     let west = stage.join("west").await.unwrap();
     until_status(&west, "west is level", |status| status.record.as_ref().is_some_and(|here| here.level))
         .await;
@@ -253,7 +255,7 @@ async fn an_instance_that_cannot_keep_the_tail_leaves_it_to_another() {
         ..stage.settings("east")
     };
     std::fs::write(stage.data.path().join("unable"), "where its folder should be").unwrap();
-    let unable = Regions::join(stage.east.clone(), east("unable")).await.unwrap();
+    let unable = join(stage.east.clone(), east("unable")).await.unwrap();
     let west = stage.join("west").await.unwrap();
     until_status(&west, "west is level", |status| status.record.as_ref().is_some_and(|here| here.level))
         .await;
@@ -262,7 +264,7 @@ async fn an_instance_that_cannot_keep_the_tail_leaves_it_to_another() {
     west.promote(Mode::Forced).await.unwrap();
     stage.link.restore();
     until_status(&unable, "east is fenced", |status| role(&status.record) == Some(Role::Fenced)).await;
-    let able = Regions::join(stage.east.clone(), east("able")).await.unwrap();
+    let able = join(stage.east.clone(), east("able")).await.unwrap();
     let status =
         until_status(&able, "east mirrors west", |status| role(&status.record) == Some(Role::Standby)).await;
     assert_eq!(status.tail.unwrap().instance, "able");
@@ -434,7 +436,7 @@ async fn a_drill_whose_switch_back_fails_reports_the_first_switch() {
     make_streams(&stage.east).await;
     let _east = stage.join("east").await.unwrap();
     let settings = Settings { patience: Duration::from_secs(3), ..stage.settings("west") };
-    let west = Regions::join(stage.west.clone(), settings).await.unwrap();
+    let west = join(stage.west.clone(), settings).await.unwrap();
     until("all is well", async || west.check().await.ok().filter(|drill| drill.ready())).await;
     let mut active = west.active();
     let cut = async {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use journal_nats::{Client, Installation, Login, Outgoing, Proof, PublishError, Servers, Tls, Wire};
+use journal_nats::jetstream::JetStream;
+use journal_nats::{Installation, Login, NatsWire, Outgoing, Proof, PublishError, Servers, Tls, Wire};
 use regions::{HeldLeases, Mode, Paired, RegionError, Regions, Role, Settings};
 use test_brokers::{NatsCluster, NatsSettings};
 
 use crate::proxy::Proxy;
-use crate::stage::{I, Stage, connect, make_streams, publish, role, until, until_status};
+use crate::stage::{I, Stage, connect, join, make_streams, publish, role, until, until_status};
 
 // guards: 47
 #[tokio::test(flavor = "multi_thread")]
@@ -20,12 +21,12 @@ async fn a_region_cut_off_from_the_witness_lets_go_and_its_pair_stands_in() {
     let witness =
         [connect(&format!("nats://127.0.0.1:{}", wire.port)).await, connect(&third.urls()[0]).await];
     let settings = |name: &str, number: usize| Settings {
-        witness: Some(witness[number].clone()),
+        witness: Some(JetStream::new(witness[number].clone())),
         lease: Duration::from_secs(9),
         ..stage.settings(name)
     };
-    let east = Regions::join(stage.east.clone(), settings("east", 0)).await.unwrap();
-    let west = Regions::join(stage.west.clone(), settings("west", 1)).await.unwrap();
+    let east = join(stage.east.clone(), settings("east", 0)).await.unwrap();
+    let west = join(stage.west.clone(), settings("west", 1)).await.unwrap();
     until("east has the lease", async || east.active().borrow().then_some(())).await;
     publish(&stage.east, "ing", "one").await.unwrap();
     until_status(&west, "the mirror has all", |status| {
@@ -72,12 +73,12 @@ impl Third {
     async fn joined(&self, stage: &Stage) -> [Regions; 2] {
         make_streams(&stage.east).await;
         let settings = |name: &str, number: usize| Settings {
-            witness: Some(self.witness[number].clone()),
+            witness: Some(JetStream::new(self.witness[number].clone())),
             lease: LEASE,
             ..stage.settings(name)
         };
-        let east = Regions::join(stage.east.clone(), settings("east", 0)).await.unwrap();
-        let west = Regions::join(stage.west.clone(), settings("west", 1)).await.unwrap();
+        let east = join(stage.east.clone(), settings("east", 0)).await.unwrap();
+        let west = join(stage.west.clone(), settings("west", 1)).await.unwrap();
         until("east has the lease", async || east.active().borrow().then_some(())).await;
         until_status(&west, "west follows", |status| status.follows == Some(true)).await;
         [east, west]
@@ -149,7 +150,7 @@ async fn what_is_stored_when_the_leases_have_run_out_is_not_acknowledged() {
         pair_domain: None,
         proof: Proof::Trusted,
     };
-    let client = Client::connect(&settings).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
     let wire = Paired::new(client, Some(east.clone()), false);
     let request = || Outgoing {
         stream: format!("{I}_ING_00000"),

@@ -6,7 +6,8 @@ use types::Seq;
 use super::Events;
 use super::read::Located;
 use crate::fetch;
-use crate::wire::{Wire, WireError};
+use crate::jetstream::JetStreamError;
+use crate::wire::Wire;
 
 impl Events {
     /// Forgets what lies below `first`, for an owner that claimed its partition while the stream was open under this epoch
@@ -17,7 +18,7 @@ impl Events {
         wire: &W,
         opened: Option<u64>,
         first: Seq,
-    ) -> Result<(), WireError> {
+    ) -> Result<(), JetStreamError> {
         if first <= self.lock().allowed.max(Seq(1)) {
             return Ok(());
         }
@@ -30,7 +31,7 @@ impl Events {
                     return Ok(());
                 }
                 let tail = self.last_position(wire, last).await;
-                let Some(tail) = tail.map_err(|error| WireError(error.to_string()))? else {
+                let Some(tail) = tail.map_err(|error| JetStreamError::NotReady(error.to_string()))? else {
                     // Others have trimmed further.
                     return Ok(());
                 };
@@ -42,7 +43,7 @@ impl Events {
                 return self.purge(wire, opened, (last, first.min(tail.next()))).await;
             }
             Err(ReadError::Trimmed { .. }) => return Ok(()),
-            Err(error) => return Err(WireError(error.to_string())),
+            Err(error) => return Err(JetStreamError::NotReady(error.to_string())),
         };
         self.purge(wire, opened, (sequence, first)).await
     }
@@ -53,7 +54,7 @@ impl Events {
         wire: &W,
         opened: Option<u64>,
         (sequence, allowed): (u64, Seq),
-    ) -> Result<(), WireError> {
+    ) -> Result<(), JetStreamError> {
         {
             let mut state = self.lock();
             state.allowed = state.allowed.max(allowed);

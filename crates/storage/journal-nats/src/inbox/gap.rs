@@ -12,9 +12,9 @@ use super::Inbox;
 use crate::batch;
 use crate::fetch::{self, fetch};
 use crate::frame::Message;
+use crate::jetstream::retry::Backoff;
 use crate::limits::{GAP_FILLED_MAX, SHORT_MAX};
 use crate::names;
-use crate::pause::Pauses;
 use crate::wire::{Bounds, Outgoing, PublishError, Wire};
 
 /// How sure it is that the stream ends too early.
@@ -81,7 +81,7 @@ impl Inbox {
 
     /// What the stream holds, when it takes messages and surely ends before `whole`.
     async fn short_bounds<W: Wire>(&self, wire: &W, whole: u64, shortness: Shortness) -> Option<Bounds> {
-        let mut pauses = Pauses::new();
+        let mut backoff = Backoff::new();
         let looks = match shortness {
             Shortness::Supposed => SHORT_MAX,
             Shortness::Seen => 1,
@@ -97,13 +97,13 @@ impl Inbox {
             if short == looks {
                 return Some(bounds);
             }
-            pauses.wait().await;
+            backoff.wait().await;
         }
     }
 
     /// Uses up the numbers through `target`; answers with the end of the stream.
     async fn advance<W: Wire>(&self, wire: &W, taken_up: u64, target: u64) -> Result<u64, AppendError> {
-        let mut pauses = Pauses::new();
+        let mut backoff = Backoff::new();
         loop {
             let bounds = fetch::bounds(wire, &self.stream).await;
             let Some(opened) = bounds.opened.filter(|_| bounds.last < target) else { return Ok(bounds.last) };
@@ -112,10 +112,10 @@ impl Inbox {
                 // there, which spares years of messages.
                 if let Err(error) = wire.purge(&self.stream, taken_up + 1).await {
                     tracing::debug!(inbox = self.stream, %error, "the inbox was not moved on");
-                    pauses.wait().await;
+                    backoff.wait().await;
                 }
             } else if !self.fill(wire, opened, bounds.last, target).await? {
-                pauses.wait().await;
+                backoff.wait().await;
             }
         }
     }

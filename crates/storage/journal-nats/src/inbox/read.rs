@@ -7,7 +7,8 @@ use types::Seq;
 use super::Inbox;
 use crate::batch;
 use crate::fetch::{self, Lost, Range, fetch};
-use crate::wire::{Wire, WireError};
+use crate::jetstream::JetStreamError;
+use crate::wire::Wire;
 
 impl Inbox {
     pub(crate) async fn read<W: Wire>(
@@ -54,7 +55,7 @@ impl Inbox {
         wire: &W,
         opened: Option<u64>,
         first: Seq,
-    ) -> Result<(), WireError> {
+    ) -> Result<(), JetStreamError> {
         let first = {
             // Records past the tail are not affected.
             let tail = *self.tail.borrow();

@@ -4,37 +4,36 @@
 use serde_json::{Map, Value, json};
 use types::PartitionId;
 
-use super::{Made, TRIES_MAX, find, is_opened_as, parse};
-use crate::client::{Answer, CREATE_MAX, Client, PREFIX};
+use super::{find, is_opened_as, parse};
+use crate::jetstream::{JetStream, JetStreamError, retry};
+use crate::limits::CREATE_ATTEMPTS_MAX;
 use crate::names;
 use crate::nats_journal::Installation;
 use crate::open::OpenError;
-use crate::pause::ask_again;
-use crate::wire::WireError;
 
 const SNAPSHOTS: &str = "sortie.snapshots";
 
 /// Notes the place of the snapshots when none is noted yet, and refuses another one. Each region has a note of its own:
 /// what is noted with a stream goes with it to the pair, which may keep its snapshots elsewhere.
 pub async fn note_snapshots(
-    client: &Client,
+    jetstream: &JetStream,
     installation: &Installation,
     region: Option<&str>,
     address: &str,
 ) -> Result<(), OpenError> {
     let key = region.map_or_else(|| SNAPSHOTS.to_owned(), |region| format!("{SNAPSHOTS}.{region}"));
-    ask_again(TRIES_MAX, || note(client, installation, &key, address)).await?
+    retry(CREATE_ATTEMPTS_MAX, || note(jetstream, installation, &key, address)).await?
 }
 
 async fn note(
-    client: &Client,
+    jetstream: &JetStream,
     installation: &Installation,
     key: &str,
     address: &str,
-) -> Result<Result<(), OpenError>, WireError> {
+) -> Result<Result<(), OpenError>, JetStreamError> {
     let stream = names::events_stream(&installation.name, PartitionId::CONTROL);
-    let Some(mut found) = find(client, &stream).await? else {
-        return Err(WireError(format!("{stream} is not there yet")));
+    let Some(mut found) = find(jetstream, &stream).await? else {
+        return Err(JetStreamError::NotReady(format!("{stream} does not exist yet")));
     };
     let config = parse(&stream, &found)?;
     match config.metadata.get(key) {
@@ -51,11 +50,7 @@ async fn note(
         return Ok(Ok(()));
     }
     put(&mut found, key, address);
-    let what = format!("STREAM.UPDATE.{stream}");
-    match client.ask::<Made>(PREFIX, &what, &found, CREATE_MAX).await? {
-        Answer::Done(_) => Ok(Ok(())),
-        Answer::Refused { error } => Err(WireError(format!("{what}: {}", error.description))),
-    }
+    jetstream.update(&found).await.map(Ok)
 }
 
 fn put(config: &mut Map<String, Value>, key: &str, value: &str) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 use super::{Asker, Varz};
@@ -21,8 +22,38 @@ pub struct Survey {
     pub silent: usize,
 }
 
-/// Asks the servers again and again.
-pub(super) struct Watch {
+/// Asks the servers again and again, until the last clone is dropped.
+#[derive(Clone, Default)]
+pub struct ServerWatch {
+    surveys: Arc<watch::Sender<Survey>>,
+    _task: Option<Arc<AbortOnDrop>>,
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl ServerWatch {
+    /// Continues from what the servers have just reported.
+    pub(super) fn start(asker: Asker, replicas: usize, servers: &BTreeMap<String, Varz>) -> ServerWatch {
+        let surveys = Arc::default();
+        let watch = Watch::new(asker, replicas, servers);
+        watch.publish(&surveys);
+        let task = host::spawn("NATS servers", watch.run(Arc::clone(&surveys)));
+        ServerWatch { surveys, _task: Some(Arc::new(AbortOnDrop(task.abort_handle()))) }
+    }
+
+    /// What the servers report about themselves; an empty survey if they are trusted without being asked.
+    pub fn survey(&self) -> watch::Receiver<Survey> {
+        self.surveys.subscribe()
+    }
+}
+
+struct Watch {
     asker: Asker,
     /// How many servers keep each stream: as many must be there.
     replicas: usize,
@@ -33,14 +64,14 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Goes on from what the servers have said just now.
-    pub(super) fn new(asker: Asker, replicas: usize, servers: &BTreeMap<String, Varz>) -> Watch {
+    fn new(asker: Asker, replicas: usize, servers: &BTreeMap<String, Varz>) -> Watch {
         let mut watch = Watch { asker, replicas, known: BTreeSet::new(), seen: Survey::default() };
         watch.look_at(servers);
         watch
     }
 
     /// Asks and tells, until it is ended.
-    pub(super) async fn run(mut self, surveys: Arc<watch::Sender<Survey>>) {
+    async fn run(mut self, surveys: Arc<watch::Sender<Survey>>) {
         loop {
             sleep(ROOM_PERIOD).await;
             match self.asker.ask().await {
@@ -51,7 +82,7 @@ impl Watch {
         }
     }
 
-    pub(super) fn publish(&self, surveys: &watch::Sender<Survey>) {
+    fn publish(&self, surveys: &watch::Sender<Survey>) {
         surveys.send_if_modified(|told| {
             let new = *told != self.seen;
             told.clone_from(&self.seen);

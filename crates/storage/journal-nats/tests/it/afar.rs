@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use journal::{Journal as _, Snapshot};
-use journal_nats::{Client, Servers, Settings, Source, Wire as _};
+use journal_nats::{NatsWire, Servers, Settings, Source, Wire as _};
 use snapshots::memory::MemorySnapshots;
 use test_brokers::{NatsCluster, NatsSettings};
 use tokio::time::timeout;
@@ -47,14 +47,14 @@ async fn the_paired_region_is_asked_through_its_domain_while_it_mirrors() {
 
     settings.servers = Servers(east.urls());
     settings.pair_domain = Some("west".to_owned());
-    let client = Client::connect(&settings).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
     open(&settings).await.claim(ONE).await.unwrap();
     let stream = format!("{name}_JRN_00000");
     let there =
-        Client::connect(&Settings { servers: Servers(west.urls()), ..settings.clone() }).await.unwrap();
+        NatsWire::connect(&Settings { servers: Servers(west.urls()), ..settings.clone() }).await.unwrap();
     let change = async |what: &str, config: serde_json::Value| {
         let subject = format!("$JS.API.STREAM.{what}.{stream}");
-        let answer = there.nats().request(subject, config.to_string().into()).await.unwrap();
+        let answer = there.jetstream().nats().request(subject, config.to_string().into()).await.unwrap();
         assert!(!String::from_utf8_lossy(&answer.payload).contains("error"), "{answer:?}");
     };
     let external = serde_json::json!({ "api": "$JS.east.API", "deliver": "" });
@@ -90,10 +90,10 @@ async fn a_replaced_stream_is_opened_again() {
     }
     frames(&journal, ONE).await;
 
-    let client = Client::connect(&settings).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
     for kind in ["JRN", "ING"] {
         let subject = format!("$JS.API.STREAM.DELETE.{}_{kind}_00000", settings.installation.name);
-        client.nats().request(subject, "".into()).await.unwrap();
+        client.jetstream().nats().request(subject, "".into()).await.unwrap();
     }
     let other = open(&settings).await;
     let claim = other.claim(ONE).await.unwrap();
@@ -121,9 +121,9 @@ async fn a_stream_that_was_restored_short_is_not_claimed() {
     let high = journal.acknowledged(ONE).unwrap();
     assert_eq!(high, 4, "a claim and three frames");
 
-    let client = Client::connect(&settings).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
     let subject = format!("$JS.API.STREAM.DELETE.{}_JRN_00000", settings.installation.name);
-    client.nats().request(subject, "".into()).await.unwrap();
+    client.jetstream().nats().request(subject, "".into()).await.unwrap();
     let fresh = open(&settings).await;
     fresh.expect(ONE, high);
     let Err(journal::AppendError::Damaged { detail, .. }) = fresh.claim(ONE).await else {
@@ -149,9 +149,9 @@ async fn a_snapshot_of_a_history_that_was_replaced_is_passed_over() {
     journal.snapshot_put(ONE, claim.epoch, snapshot.clone()).await.unwrap();
     assert_eq!(journal.snapshot_get(ONE).await.unwrap(), Some(snapshot));
 
-    let client = Client::connect(&settings).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
     let subject = format!("$JS.API.STREAM.DELETE.{}_JRN_00000", settings.installation.name);
-    client.nats().request(subject, "".into()).await.unwrap();
+    client.jetstream().nats().request(subject, "".into()).await.unwrap();
     let other = Journal::open(&settings, snapshots).await.unwrap();
     let claim = other.claim(ONE).await.unwrap();
     // Shorter than the snapshot, and then as long.

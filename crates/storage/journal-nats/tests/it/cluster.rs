@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use bytes::Bytes;
-use journal_nats::{Client, Installation, Login, NatsJournal, Proof, Servers, Settings, Tls};
+use journal_nats::{Installation, Login, NatsJournal, NatsWire, Proof, Servers, Settings, Tls};
 use snapshots::memory::MemorySnapshots;
 use test_brokers::{NatsCluster, NatsSettings};
 use types::{PartitionId, Seq};
 
-pub type Journal = NatsJournal<Client, MemorySnapshots>;
+pub type Journal = NatsJournal<NatsWire, MemorySnapshots>;
 
 /// Statics are not dropped; the servers end with the process all the same.
 static SHARED: LazyLock<(Vec<String>, Vec<String>)> = LazyLock::new(|| {

@@ -1,7 +1,7 @@
 //! The suite that every journal runs, on a cluster of three.
 
 use journal::conformance::{self, Factory};
-use journal_nats::{Client, NatsJournal, Settings};
+use journal_nats::{NatsJournal, NatsWire, Settings};
 use snapshots::memory::MemorySnapshots;
 
 use crate::cluster::{Journal, settings, shared};
@@ -26,7 +26,7 @@ impl Factory for OnCluster {
 
     async fn reopen(&mut self, journal: Journal) -> Journal {
         drop(journal);
-        let client = Client::connect(&self.settings).await.unwrap();
+        let client = NatsWire::connect(&self.settings).await.unwrap();
         self.processes += 1;
         let installation = &self.settings.installation;
         NatsJournal::over(client, installation, self.snapshots.clone(), self.processes).await.unwrap()

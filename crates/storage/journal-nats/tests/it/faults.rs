@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use journal::Journal as _;
-use journal_nats::{Client, Settings};
+use journal_nats::{NatsWire, Settings};
 use test_brokers::NatsCluster;
 use tokio::time::sleep;
 use types::{PartitionId, Seq};
@@ -68,10 +68,11 @@ impl Load {
 }
 
 /// Who leads a stream, once somebody does.
-async fn leader(client: &Client, cluster: &NatsCluster, stream: &str) -> usize {
+async fn leader(client: &NatsWire, cluster: &NatsCluster, stream: &str) -> usize {
     let begun = Instant::now();
     loop {
-        let asked = client.nats().request(format!("$JS.API.STREAM.INFO.{stream}"), "".into()).await;
+        let asked =
+            client.jetstream().nats().request(format!("$JS.API.STREAM.INFO.{stream}"), "".into()).await;
         let answer =
             asked.ok().and_then(|answer| serde_json::from_slice::<serde_json::Value>(&answer.payload).ok());
         let name = answer.as_ref().and_then(|answer| answer["cluster"]["leader"].as_str());
@@ -88,7 +89,7 @@ async fn leader(client: &Client, cluster: &NatsCluster, stream: &str) -> usize {
 async fn nothing_is_lost_when_leaders_die_and_freeze_and_the_quorum_goes() {
     let mut cluster = NatsCluster::start().unwrap();
     let settings = settings(cluster.urls());
-    let client = Client::connect(&settings).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
     let stream = format!("{}_JRN_00000", settings.installation.name);
     let load = Arc::new(Load {
         journal: Arc::new(open(&settings).await),
@@ -173,7 +174,7 @@ fn contents() -> impl Iterator<Item = String> {
 async fn a_replica_that_comes_back_damaged_shortens_no_read() {
     let mut cluster = NatsCluster::start().unwrap();
     let settings = settings(cluster.urls());
-    let client = Client::connect(&settings).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
     let events = format!("{}_JRN_00000", settings.installation.name);
     let inbox = format!("{}_ING_00000", settings.installation.name);
     let writer = open(&settings).await;
@@ -201,7 +202,7 @@ async fn a_replica_that_comes_back_damaged_shortens_no_read() {
         while leader(&client, &cluster, stream).await != victim && begun.elapsed() < Duration::from_secs(20) {
             let subject = format!("$JS.API.STREAM.LEADER.STEPDOWN.{stream}");
             // Refused while the damaged one is not current; then it does not lead, which is as well.
-            let _ = client.nats().request(subject, preferred.clone().into()).await;
+            let _ = client.jetstream().nats().request(subject, preferred.clone().into()).await;
             sleep(Duration::from_millis(500)).await;
         }
     }

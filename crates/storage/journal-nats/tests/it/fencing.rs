@@ -1,7 +1,7 @@
 //! One owner at a time, whoever sleeps and whoever hurries.
 
 use journal::{AppendError, Journal as _, ReadError, Snapshot};
-use journal_nats::{Client, NatsJournal, Settings, layout};
+use journal_nats::{NatsJournal, NatsWire, Settings, layout};
 use snapshots::directory::Directory;
 use snapshots::stored::StoredSnapshots;
 use tokio::task::JoinSet;
@@ -36,7 +36,7 @@ async fn an_owner_that_slept_is_refused_and_counted() {
 #[tokio::test]
 async fn an_owner_whose_region_was_reopened_is_refused_and_may_claim_again() {
     let settings = settings(shared());
-    let (journal, client) = (open(&settings).await, Client::connect(&settings).await.unwrap());
+    let (journal, client) = (open(&settings).await, NatsWire::connect(&settings).await.unwrap());
     let before = journal.claim(ONE).await.unwrap();
     journal.append(ONE, before.epoch, Seq(0), bytes("a")).await.unwrap();
     journal.inbox_append(ONE, vec![bytes("a")]).await.unwrap();
@@ -54,12 +54,12 @@ async fn an_owner_whose_region_was_reopened_is_refused_and_may_claim_again() {
 }
 
 /// Gives all streams the subjects of another epoch of the region, as a promotion does.
-async fn reopen(settings: &Settings, client: &Client) {
+async fn reopen(settings: &Settings, client: &NatsWire) {
     for mut config in layout::stream_configs(&settings.installation, settings.replicas) {
         let promoted = format!("{}.3", config["subjects"][0].as_str().unwrap());
         config["subjects"] = serde_json::json!([promoted]);
         let update = format!("$JS.API.STREAM.UPDATE.{}", config["name"].as_str().unwrap());
-        let answer = client.nats().request(update, config.to_string().into()).await.unwrap();
+        let answer = client.jetstream().nats().request(update, config.to_string().into()).await.unwrap();
         assert!(!String::from_utf8_lossy(&answer.payload).contains("error"), "{answer:?}");
     }
 }
@@ -68,7 +68,7 @@ async fn reopen(settings: &Settings, client: &Client) {
 #[tokio::test]
 async fn an_owner_whose_region_was_reopened_trims_nothing() {
     let settings = settings(shared());
-    let (journal, client) = (open(&settings).await, Client::connect(&settings).await.unwrap());
+    let (journal, client) = (open(&settings).await, NatsWire::connect(&settings).await.unwrap());
     let before = journal.claim(ONE).await.unwrap();
     let mut tail = Seq(0);
     for text in ["a", "b", "c"] {

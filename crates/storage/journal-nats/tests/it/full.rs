@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use journal::{AppendError, Journal as _, Snapshot};
-use journal_nats::{Client, Login, NatsJournal, Proof, Settings, layout, names};
+use journal_nats::jetstream::JetStream;
+use journal_nats::{Login, NatsJournal, NatsWire, Proof, Settings, layout, names};
 use snapshots::bucket::Bucket;
 use snapshots::stored::StoredSnapshots;
 use test_brokers::{NatsCluster, NatsSettings};
@@ -57,8 +58,8 @@ async fn requests_are_refused_before_a_server_is_full_and_room_comes_by_snapshot
     let proof = Proof::SystemAccount(login);
     let settings = Settings { replicas: 1, proof, ..settings(small.urls()) };
     let bucket = names::snapshot_bucket(&settings.installation.name);
-    let context = async_nats::jetstream::new(Client::connect(&settings).await.unwrap().nats().clone());
-    let store = Bucket::open(&context, &bucket, 1).await.unwrap();
+    let jetstream = JetStream::connect(&settings).await.unwrap();
+    let store = Bucket::open(&jetstream, &bucket, 1).await.unwrap();
     let snapshots = StoredSnapshots::new(store, &settings.installation.name);
     let journal = NatsJournal::open(&settings, snapshots).await.unwrap();
     let claim = journal.claim(ONE).await.unwrap();
@@ -117,8 +118,8 @@ async fn a_changed_limit_applies_to_an_existing_inbox_and_drops_nothing() {
     let wider = open(&settings).await;
     wider.inbox_append(ONE, vec![bytes("more")]).await.unwrap();
     settings.installation.inbox_bytes_max = None;
-    let client = Client::connect(&settings).await.unwrap();
-    layout::ensure(&client, &settings.installation, settings.replicas).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
+    layout::ensure(client.jetstream(), &settings.installation, settings.replicas).await.unwrap();
 }
 
 #[tokio::test]

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use journal::{AppendError, Journal as _, ReadError};
-use journal_nats::{
-    Bounds, Client, NatsJournal, Outgoing, PublishError, Settings, Source, Wire, WireError, layout,
-};
+use journal_nats::jetstream::JetStreamError;
+use journal_nats::{Bounds, NatsJournal, NatsWire, Outgoing, PublishError, Settings, Source, Wire, layout};
 use snapshots::memory::MemorySnapshots;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
@@ -42,7 +41,7 @@ struct Faults {
 }
 
 struct Lossy {
-    client: Client,
+    client: NatsWire,
     faults: Arc<Faults>,
 }
 
@@ -74,13 +73,18 @@ impl Wire for Lossy {
         if self.faults.lose_every > 0 && count.is_multiple_of(turn) { Err(lost()) } else { answer }
     }
 
-    async fn bounds(&self, stream: &str) -> Result<Bounds, WireError> {
+    async fn bounds(&self, stream: &str) -> Result<Bounds, JetStreamError> {
         let bounds = self.client.bounds(stream).await?;
         let ended = self.faults.ended.swap(0, Ordering::Relaxed);
         Ok(if ended > 0 { Bounds { last: ended, ..bounds } } else { bounds })
     }
 
-    async fn get(&self, stream: &str, sequence: u64, source: Source) -> Result<Option<Bytes>, WireError> {
+    async fn get(
+        &self,
+        stream: &str,
+        sequence: u64,
+        source: Source,
+    ) -> Result<Option<Bytes>, JetStreamError> {
         if let (Source::Pair, Some(installation)) = (source, &self.faults.pair) {
             let (_, kind) = stream.split_once('_').unwrap();
             return self.client.get(&format!("{installation}_{kind}"), sequence, Source::Leader).await;
@@ -89,7 +93,7 @@ impl Wire for Lossy {
         if source == Source::Leader
             && self.faults.silent.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_silent).is_ok()
         {
-            return Err(WireError("no answer".to_owned()));
+            return Err(JetStreamError::unreachable("stream", "no answer"));
         }
         let hidden = source != Source::Leader && self.faults.left_out.contains(&sequence);
         if hidden || self.faults.gone.contains(&sequence) {
@@ -105,7 +109,7 @@ impl Wire for Lossy {
         from: u64,
         through: u64,
         bytes_max: usize,
-    ) -> Result<Vec<(u64, Bytes)>, WireError> {
+    ) -> Result<Vec<(u64, Bytes)>, JetStreamError> {
         let mut read = self.client.range(stream, from, through, bytes_max).await?;
         read.retain(|(sequence, _)| {
             !self.faults.left_out.contains(sequence) && !self.faults.gone.contains(sequence)
@@ -116,7 +120,7 @@ impl Wire for Lossy {
             .collect())
     }
 
-    async fn purge(&self, stream: &str, first: u64) -> Result<(), WireError> {
+    async fn purge(&self, stream: &str, first: u64) -> Result<(), JetStreamError> {
         self.client.purge(stream, first).await
     }
 
@@ -126,8 +130,8 @@ impl Wire for Lossy {
 }
 
 async fn lossy(settings: &Settings, faults: Faults) -> (NatsJournal<Lossy, MemorySnapshots>, Arc<Faults>) {
-    let client = Client::connect(settings).await.unwrap();
-    layout::ensure(&client, &settings.installation, settings.replicas).await.unwrap();
+    let client = NatsWire::connect(settings).await.unwrap();
+    layout::ensure(client.jetstream(), &settings.installation, settings.replicas).await.unwrap();
     let faults = Arc::new(faults);
     let wire = Lossy { client, faults: Arc::clone(&faults) };
     let process = 1 << 40;

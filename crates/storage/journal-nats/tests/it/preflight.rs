@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use journal_nats::{Client, Login, NatsJournal, OpenError, Proof, Settings, layout, preflight};
+use journal_nats::jetstream::JetStream;
+use journal_nats::{Login, NatsJournal, NatsWire, OpenError, Proof, Settings, layout, preflight};
 use snapshots::memory::MemorySnapshots;
 use test_brokers::{NatsCluster, NatsSettings};
 
@@ -17,11 +18,10 @@ async fn refused(settings: &Settings) -> String {
     }
 }
 
-/// A client of servers that were found fit.
-async fn open_client(settings: &Settings) -> Client {
-    let client = Client::connect(settings).await.unwrap();
-    preflight::check(settings, &client).await.unwrap();
-    client
+/// Follows servers that have passed the preflight.
+async fn watch_servers(settings: &Settings) -> preflight::ServerWatch {
+    let jetstream = JetStream::connect(settings).await.unwrap();
+    preflight::check(settings, &jetstream).await.unwrap()
 }
 
 fn system() -> Proof {
@@ -52,14 +52,14 @@ async fn a_refused_login_and_a_malformed_address_are_permanent_errors() {
         );
     }
     let unusable = settings(vec!["http://me:hidden@127.0.0.1:4222".to_owned()]);
-    let error = Client::connect(&unusable).await.map(drop).unwrap_err();
+    let error = NatsWire::connect(&unusable).await.map(drop).unwrap_err();
     assert!(error.is_of_settings(), "{error}");
     assert_eq!(
         error.to_string(),
         "http://127.0.0.1:4222 is not an address: invalid scheme for NATS server URL: http"
     );
     let away = settings(vec!["nats://127.0.0.1:1".to_owned()]);
-    let error = Client::connect(&away).await.map(drop).unwrap_err();
+    let error = NatsWire::connect(&away).await.map(drop).unwrap_err();
     assert!(!error.is_of_settings(), "{error}");
 }
 
@@ -87,8 +87,8 @@ async fn with_a_server_away_streams_that_are_there_are_opened_and_none_are_made(
     open(&there).await;
     servers.kill(2);
     for proof in proofs {
-        let client = open_client(&Settings { proof: proof.clone(), ..there.clone() }).await;
-        let mut survey = client.survey();
+        let watch = watch_servers(&Settings { proof: proof.clone(), ..there.clone() }).await;
+        let mut survey = watch.survey();
         let silent = survey.wait_for(|survey| survey.silent == 1);
         tokio::time::timeout(PATIENCE, silent).await.expect("one is silent").unwrap();
         let error = refused(&Settings { proof, ..settings(servers.urls()) }).await;
@@ -107,10 +107,10 @@ async fn a_server_that_returns_without_fsync_is_reported() {
     let there = Settings { proof: system(), ..settings(servers.urls()) };
     open(&there).await;
     servers.kill(2);
-    let client = open_client(&there).await;
+    let watch = watch_servers(&there).await;
     servers.change(|settings| settings.sync_always = false);
     servers.start_again(2).unwrap();
-    let mut survey = client.survey();
+    let mut survey = watch.survey();
     let told = survey.wait_for(|survey| survey.unfit.contains_key("n3"));
     let told = tokio::time::timeout(PATIENCE, told).await.expect("the survey reports it").unwrap().clone();
     assert!(told.unfit["n3"].contains("sync_interval: always"), "{told:?}");
@@ -146,15 +146,19 @@ async fn streams_that_are_not_as_asked_are_refused() {
     let error = refused(&asked).await;
     assert!(error.contains("num_replicas 1, it must be 3"), "{error}");
 
-    let client = Client::connect(&asked).await.unwrap();
+    let client = NatsWire::connect(&asked).await.unwrap();
     let region = format!("KV_{}_region", asked.installation.name);
     let bucket =
         serde_json::json!({ "name": region, "subjects": [format!("$KV.{region}.>")], "num_replicas": 1 });
-    let made =
-        client.nats().request(format!("$JS.API.STREAM.CREATE.{region}"), bucket.to_string().into()).await;
+    let made = client
+        .jetstream()
+        .nats()
+        .request(format!("$JS.API.STREAM.CREATE.{region}"), bucket.to_string().into())
+        .await;
     assert!(!String::from_utf8_lossy(&made.unwrap().payload).contains("error"));
-    layout::check_region(&client, &asked.installation, 1).await.unwrap();
-    let error = layout::check_region(&client, &asked.installation, 3).await.unwrap_err().to_string();
+    layout::check_region(client.jetstream(), &asked.installation, 1).await.unwrap();
+    let error =
+        layout::check_region(client.jetstream(), &asked.installation, 3).await.unwrap_err().to_string();
     assert!(error.contains("num_replicas 1, it must be 3"), "{error}");
 
     let mut more = asked.clone();
@@ -162,8 +166,9 @@ async fn streams_that_are_not_as_asked_are_refused() {
     more.installation.partitions = 2;
     let error = refused(&more).await;
     assert!(error.contains("partitions 1, it must be 2"), "{error}");
-    layout::check_partitions(&client, &asked.installation).await.unwrap();
-    let error = layout::check_partitions(&client, &more.installation).await.unwrap_err().to_string();
+    layout::check_partitions(client.jetstream(), &asked.installation).await.unwrap();
+    let error =
+        layout::check_partitions(client.jetstream(), &more.installation).await.unwrap_err().to_string();
     assert!(error.contains("partitions 1, it must be 2"), "{error}");
 
     let asked = settings(shared());
@@ -172,8 +177,12 @@ async fn streams_that_are_not_as_asked_are_refused() {
         "name": name, "subjects": [format!("{}.jrn.00000", asked.installation.name)],
         "storage": "file", "num_replicas": 3, "max_age": 3_600_000_000_000_u64, "retention": "limits",
     });
-    let client = Client::connect(&asked).await.unwrap();
-    let made = client.nats().request(format!("$JS.API.STREAM.CREATE.{name}"), other.to_string().into()).await;
+    let client = NatsWire::connect(&asked).await.unwrap();
+    let made = client
+        .jetstream()
+        .nats()
+        .request(format!("$JS.API.STREAM.CREATE.{name}"), other.to_string().into())
+        .await;
     assert!(!String::from_utf8_lossy(&made.unwrap().payload).contains("error"));
     let error = NatsJournal::open(&asked, MemorySnapshots::default()).await.map(|_| ()).unwrap_err();
     let OpenError::Stream { stream, field, found, .. } = error else { panic!("{error}") };
@@ -184,12 +193,15 @@ async fn streams_that_are_not_as_asked_are_refused() {
 async fn a_stream_with_the_subjects_of_another_is_refused_fenced_or_not() {
     for subject in ["other.jrn.00000", "fenced.other.jrn.00000"] {
         let asked = settings(shared());
-        let client = Client::connect(&asked).await.unwrap();
+        let client = NatsWire::connect(&asked).await.unwrap();
         let mut config = layout::stream_configs(&asked.installation, asked.replicas).remove(1);
         let name = config["name"].as_str().unwrap().to_owned();
         let other = format!("{subject}.{}", asked.installation.name);
         config["subjects"] = serde_json::json!([other]);
-        let made = client.nats().request(format!("$JS.API.STREAM.CREATE.{name}"), config.to_string().into());
+        let made = client
+            .jetstream()
+            .nats()
+            .request(format!("$JS.API.STREAM.CREATE.{name}"), config.to_string().into());
         assert!(!String::from_utf8_lossy(&made.await.unwrap().payload).contains("error"));
         let error = NatsJournal::open(&asked, MemorySnapshots::default()).await.map(|_| ()).unwrap_err();
         let OpenError::Stream { stream, field, found, .. } = error else { panic!("{error}") };
@@ -200,10 +212,11 @@ async fn a_stream_with_the_subjects_of_another_is_refused_fenced_or_not() {
 #[tokio::test]
 async fn another_place_of_snapshots_is_refused_in_the_same_region_alone() {
     let settings = settings(shared());
-    let client = Client::connect(&settings).await.unwrap();
-    layout::ensure(&client, &settings.installation, settings.replicas).await.unwrap();
-    let note =
-        async |region, place| layout::note_snapshots(&client, &settings.installation, region, place).await;
+    let client = NatsWire::connect(&settings).await.unwrap();
+    layout::ensure(client.jetstream(), &settings.installation, settings.replicas).await.unwrap();
+    let note = async |region, place| {
+        layout::note_snapshots(client.jetstream(), &settings.installation, region, place).await
+    };
     note(None, "nats").await.unwrap();
     note(None, "nats").await.unwrap();
     let refused = note(None, "s3://bucket").await.unwrap_err();
@@ -217,5 +230,5 @@ async fn another_place_of_snapshots_is_refused_in_the_same_region_alone() {
     note(Some("west"), "s3://west").await.unwrap();
     assert!(note(Some("east"), "s3://west").await.is_err());
     // The streams are still as they must be.
-    layout::ensure(&client, &settings.installation, settings.replicas).await.unwrap();
+    layout::ensure(client.jetstream(), &settings.installation, settings.replicas).await.unwrap();
 }

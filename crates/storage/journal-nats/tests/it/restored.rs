@@ -1,7 +1,7 @@
 //! Inboxes whose streams were restored from an older backup, or created again: what is acknowledged then is taken up.
 
 use journal::Journal as _;
-use journal_nats::{Client, Settings, Source, Wire as _, layout, names};
+use journal_nats::{NatsWire, Settings, Source, Wire as _, layout, names};
 use types::{PartitionId, Seq};
 
 use crate::cluster::{Journal, bytes, open, requests, settings, shared};
@@ -19,16 +19,16 @@ async fn take_up(journal: &Journal, count: u64) -> Seq {
     taken_up
 }
 
-async fn ask(client: &Client, what: &str, question: serde_json::Value) {
+async fn ask(client: &NatsWire, what: &str, question: serde_json::Value) {
     let subject = format!("$JS.API.{what}");
-    let answer = client.nats().request(subject, question.to_string().into()).await.unwrap();
+    let answer = client.jetstream().nats().request(subject, question.to_string().into()).await.unwrap();
     let answer = String::from_utf8_lossy(&answer.payload).into_owned();
     assert!(!answer.contains("\"error\""), "{what}: {answer}");
 }
 
 /// Deletes the inbox and creates it again, with the first `kept` messages that it had.
 async fn replace_inbox(settings: &Settings, kept: u64) {
-    let client = Client::connect(settings).await.unwrap();
+    let client = NatsWire::connect(settings).await.unwrap();
     let inbox = names::inbox_stream(&settings.installation.name, ONE);
     let subject = names::inbox_subject(&settings.installation.name, ONE);
     let mut messages = Vec::new();
@@ -36,9 +36,9 @@ async fn replace_inbox(settings: &Settings, kept: u64) {
         messages.push(client.get(&inbox, sequence, Source::Leader).await.unwrap().unwrap());
     }
     ask(&client, &format!("STREAM.DELETE.{inbox}"), serde_json::json!({})).await;
-    layout::ensure(&client, &settings.installation, settings.replicas).await.unwrap();
+    layout::ensure(client.jetstream(), &settings.installation, settings.replicas).await.unwrap();
     for message in messages {
-        client.nats().request(subject.clone(), message).await.unwrap();
+        client.jetstream().nats().request(subject.clone(), message).await.unwrap();
     }
 }
 
@@ -115,7 +115,7 @@ async fn an_instance_that_runs_while_an_inbox_is_replaced_acknowledges_nothing_b
 async fn an_inbox_that_lags_far_is_advanced_at_once() {
     let settings = settings(shared());
     let before = open(&settings).await;
-    let client = Client::connect(&settings).await.unwrap();
+    let client = NatsWire::connect(&settings).await.unwrap();
     let inbox = names::inbox_stream(&settings.installation.name, ONE);
     ask(&client, &format!("STREAM.PURGE.{inbox}"), serde_json::json!({ "seq": 5_000_001 })).await;
     let claim = before.claim(ONE).await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use std::{env, fs};
 
 use journal::Journal as _;
-use journal_nats::{Client, Login, NatsJournal, OpenError, Proof, Settings, Tls};
+use journal_nats::{Login, NatsJournal, NatsWire, OpenError, Proof, Settings, Tls};
 use snapshots::memory::MemorySnapshots;
 use test_brokers::{Authority, Certificate, NatsCluster, NatsSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -61,8 +61,8 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(PATIENCE, waited).await.expect(what);
 }
 
-fn has_connected_again(client: &Client) -> bool {
-    client.nats().statistics().connects.load(Ordering::Relaxed) == 2
+fn has_connected_again(client: &NatsWire) -> bool {
+    client.jetstream().nats().statistics().connects.load(Ordering::Relaxed) == 2
 }
 
 /// How many connections a server has taken so far.
@@ -146,10 +146,10 @@ async fn servers_that_are_learnt_are_not_spoken_to_in_clear() {
     // That TLS is asked for is said by the address alone.
     let tls = Tls { required: false, ..trusting(&authority) };
     let settings = one(by_tls(&servers)[..1].to_vec(), tls);
-    let mut client = Client::connect(&settings).await.unwrap();
+    let mut client = NatsWire::connect(&settings).await.unwrap();
     // The address that was given, and those of both servers as the first one tells them.
-    while client.nats().server_pool().await.unwrap().len() < 3 {
-        client = Client::connect(&settings).await.unwrap();
+    while client.jetstream().nats().server_pool().await.unwrap().len() < 3 {
+        client = NatsWire::connect(&settings).await.unwrap();
     }
     let other = servers.monitor_urls()[1].clone();
     let before = connections(&other).await;
@@ -157,7 +157,7 @@ async fn servers_that_are_learnt_are_not_spoken_to_in_clear() {
     until("it has tried the other", async || connections(&other).await > before).await;
     servers.start_again(0).unwrap();
     until("it has connected again", async || has_connected_again(&client)).await;
-    assert_eq!(client.nats().server_info().server_name, "n1", "the other has no TLS");
+    assert_eq!(client.jetstream().nats().server_info().server_name, "n1", "the other has no TLS");
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn a_file_that_cannot_be_used_is_named() {
     ];
     for (tls, path, told) in table {
         let error =
-            Client::connect(&one(vec!["tls://127.0.0.1:1".to_owned()], tls)).await.map(drop).unwrap_err();
+            NatsWire::connect(&one(vec!["tls://127.0.0.1:1".to_owned()], tls)).await.map(drop).unwrap_err();
         assert!(matches!(error, OpenError::File { .. }) && error.is_of_settings(), "{error}");
         let error = error.to_string();
         assert!(error.contains(&path.display().to_string()) && error.contains(told), "{told}: {error}");
@@ -216,7 +216,7 @@ async fn files_that_were_replaced_are_used_from_the_next_connection_on() {
     let mut servers = server(before.nats_mutual_tls(&before.issue(HOST).unwrap()));
     let certificate = Some((file("sortie.pem"), file("sortie.key")));
     let tls = Tls { required: true, ca_file: Some(file("authority.pem")), certificate };
-    let client = Client::connect(&one(by_tls(&servers), tls)).await.unwrap();
+    let client = NatsWire::connect(&one(by_tls(&servers), tls)).await.unwrap();
 
     servers.stop(0);
     place(&after);
@@ -233,7 +233,7 @@ async fn authorities_of_the_machine_count_beside_those_of_the_file() {
     const CA_FILE: &str = "SORTIE_TEST_TLS_CA_FILE";
     if let (Ok(url), Ok(ca_file)) = (env::var(URL), env::var(CA_FILE)) {
         let tls = Tls { required: true, ca_file: Some(ca_file.into()), certificate: None };
-        Client::connect(&one(vec![url], tls)).await.unwrap();
+        NatsWire::connect(&one(vec![url], tls)).await.unwrap();
         return;
     }
     let [of_machine, of_file] = [(); 2].map(|()| Authority::new().unwrap());

@@ -103,7 +103,7 @@ impl Way {
         self.world.pause(ms_max).await;
         if self.world.with(|state| state.cut[self.from][self.to]) {
             sleep(PATIENCE).await;
-            return Err(JetStreamError::Unreachable { prefix: String::new(), cause: "cut".to_owned() });
+            return Err(JetStreamError::unreachable("", "cut"));
         }
         Ok(())
     }
