@@ -29,7 +29,7 @@ use crate::overview::Overview;
 use crate::pages::Pages;
 use crate::queues::Queues;
 use crate::readiness::End;
-use crate::region::RegionControl;
+use crate::region::{RegionControl, Regions};
 use crate::runs::Runs;
 use crate::servicebus::ServiceBus;
 use crate::services::Services;
@@ -76,12 +76,9 @@ pub struct Parts {
 /// Renders what a work sends in an attempt, with secrets masked.
 pub type Calls = Box<dyn Fn(&CallSubject, &CallContext, Work, u32) -> SentView + Send + Sync>;
 
-/// The API: handles, shared by all connections. Cheap to clone.
+/// The API: one handle for each kind of thing that it is about.
 #[derive(Clone)]
-pub struct Api(Arc<Handles>);
-
-/// One handle for each kind of thing that the API is about.
-pub struct Handles {
+pub struct Api {
     pub(crate) auth: Auth,
     pub(crate) workflows: Workflows,
     pub(crate) runs: Runs,
@@ -94,8 +91,8 @@ pub struct Handles {
     pub(crate) bulks: Bulks,
     pub(crate) azure: Azure,
     pub(crate) servicebus: ServiceBus,
-    pub(crate) instance: Instance,
-    pub(crate) region: Option<Arc<dyn RegionControl>>,
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) regions: Regions,
     pub(crate) pages: Option<Arc<dyn Pages>>,
 }
 
@@ -108,13 +105,6 @@ pub(crate) struct Instance {
     pub calls: Calls,
 }
 
-impl std::ops::Deref for Api {
-    type Target = Handles;
-    fn deref(&self) -> &Handles {
-        &self.0
-    }
-}
-
 impl Api {
     pub fn new(parts: Parts) -> Api {
         let inner = parts.peer.clone().unwrap_or_else(PeerSecret::fresh);
@@ -124,7 +114,7 @@ impl Api {
         let jobs = jobs_handle(&parts, &cluster);
         let Parts { engine, control, ids, clock, mut metrics, ingest, .. } = parts;
         let partitions = parts.limits.partitions;
-        let region: Option<Arc<dyn RegionControl>> = parts.region.map(Arc::from);
+        let regions = Regions(parts.region.map(Arc::from));
         let auth = Auth { access: Arc::new(parts.access), inner, clock: clock.clone() };
         let queues = Queues { engine: engine.clone(), cluster: cluster.clone(), changing: Arc::default() };
         let services = Services { workflows: workflows.clone(), called: Arc::from(parts.services) };
@@ -135,7 +125,7 @@ impl Api {
             jobs: parts.jobs,
             clock: clock.clone(),
             services: services.clone(),
-            region: region.clone(),
+            regions: regions.clone(),
             records: Arc::default(),
             partitions,
         };
@@ -148,14 +138,14 @@ impl Api {
         let bulks = Bulks::new(control, clock, &mut metrics);
         let azure = Azure { jobs: jobs.clone(), cluster: cluster.clone() };
         let servicebus = ServiceBus { queues: queues.clone() };
-        let instance = Instance {
+        let instance = Arc::new(Instance {
             journal: parts.journal,
             metrics,
             limits: parts.limits,
             settings: parts.settings,
             calls: parts.calls,
-        };
-        Api(Arc::new(Handles {
+        });
+        Api {
             auth,
             workflows,
             runs,
@@ -169,9 +159,9 @@ impl Api {
             azure,
             servicebus,
             instance,
-            region,
+            regions,
             pages: parts.pages,
-        }))
+        }
     }
 
     /// Applies a workflow from inside the process.

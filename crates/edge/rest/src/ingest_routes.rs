@@ -14,21 +14,21 @@ use engine::CatalogEntry;
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use ingest::{Admitted, DurableRequest, IncomingRequest, Ingest, Sender};
+use serde_json::json;
 use types::{RunId, RunStatus};
 
 use crate::api::{Cluster, Workflows};
 use crate::auth::access::Permission;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
-use crate::runs::Runs;
-
 use crate::forward::scope::RouteScope;
 use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody, lines_of};
 use crate::openapi::shared::{BUSY, LOCATION_OF_RUN, NO_SUCH_WORKFLOW, RUN_ID, TRACEPARENT, WORKFLOW};
 use crate::routes::table::{OnStandby, Route, RouteAccess, RouteHandler};
+use crate::runs::Runs;
+
 pub use accept::VERSION;
 pub(crate) use accept::{Acceptance, ForwardHead};
-use serde_json::json;
 
 /// The routes, with their documentation.
 pub(crate) const ROUTES: &[Route; 3] = &[

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use types::{Span, Timestamp};
 use view::Ids;
 
-use crate::region::RegionControl;
+use crate::region::Regions;
 use crate::routes::short_collection_name;
 use crate::services::Services;
 
@@ -113,7 +113,7 @@ pub(crate) struct Overview {
     pub jobs: JobReader,
     pub clock: Clock,
     pub services: Services,
-    pub region: Option<Arc<dyn RegionControl>>,
+    pub regions: Regions,
     pub records: Arc<Records>,
     pub partitions: u16,
 }
@@ -200,7 +200,7 @@ impl Overview {
     }
 
     async fn region_brief(&self) -> Option<RegionBrief> {
-        let regions = self.region.as_deref()?;
+        let regions = self.regions.0.as_deref()?;
         self.records.region.brief(regions.status()).await
     }
 }

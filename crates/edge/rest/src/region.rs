@@ -1,6 +1,7 @@
 //! The seam to the regions: what the API asks of them, and what it answers while another region is active.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use api_types::{DrillView, PromotedView, RegionView, TailRequestView};
 use tokio::sync::mpsc;
@@ -51,9 +52,21 @@ pub struct StandingBy {
     pub active: Option<String>,
 }
 
+/// This region and its pair, where there are regions. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Regions(pub Option<Arc<dyn RegionControl>>);
+
+impl Regions {
+    pub(crate) fn control(&self) -> Result<&dyn RegionControl, ApiError> {
+        let none =
+            || ApiError::NotFound("this installation has no regions; region.name sets them up".to_owned());
+        self.0.as_deref().ok_or_else(none)
+    }
+}
+
 /// Why a call is not answered here, if another region is active.
-pub(crate) fn refusal(regions: Option<&dyn RegionControl>, route: OnStandby) -> Option<ApiError> {
-    let standing_by = regions?.standing_by()?;
+pub(crate) fn refusal(regions: &Regions, route: OnStandby) -> Option<ApiError> {
+    let standing_by = regions.0.as_deref()?.standing_by()?;
     match route {
         OnStandby::Answer => None,
         OnStandby::Refuse => Some(ApiError::Standby(standing_by)),
@@ -98,14 +111,15 @@ mod tests {
 
     #[test]
     fn a_standby_names_the_active_region_and_answers_for_itself_alone() {
+        let standby = Regions(Some(Arc::new(Standby)));
         for path in ["/livez", "/metrics", "/v1/region", "/v1/region:promote"] {
-            assert!(refusal(Some(&Standby), on_standby(path)).is_none(), "{path}");
+            assert!(refusal(&standby, on_standby(path)).is_none(), "{path}");
         }
         for path in ["/v1/runs", "/v1/workflows/a/runs", "/v1/regional", "/hook"] {
-            let problem = refusal(Some(&Standby), on_standby(path)).unwrap().problem();
+            let problem = refusal(&standby, on_standby(path)).unwrap().problem();
             assert_eq!((problem.status, problem.code.as_str()), (503, "standby"));
             assert!(problem.detail.contains("east"), "{}", problem.detail);
         }
-        assert!(refusal(None, on_standby("/v1/runs")).is_none());
+        assert!(refusal(&Regions(None), on_standby("/v1/runs")).is_none());
     }
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::FromRef;
 use axum::response::IntoResponse;
+use bulk::Bulks;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method, Request, Response};
 use tokio::sync::watch;
 use types::PartitionId;
 
-use crate::api::Api;
+use crate::api::{Api, Auth, Cluster, Instance, Workflows};
 use crate::auth::Authorized;
 use crate::body::{self, Payload};
 use crate::error::ApiError;
@@ -22,30 +23,56 @@ use crate::forward::partition_set::{HOLDS, PartitionSet};
 use crate::forward::peer_client::FORWARDED;
 use crate::forward::scope::{ResolvedScope, RouteScope};
 use crate::ingest_routes;
+use crate::jobs::Jobs;
 use crate::limits::{PASSED_BYTES_MAX, SIGN_IN_BYTES_MAX};
+use crate::overview::Overview;
 use crate::pages::{self, Ask, Pages};
-use crate::region;
+use crate::queues::Queues;
+use crate::region::{self, Regions};
 use crate::routes::Caller;
+use crate::runs::Runs;
 use crate::servicebus::{self, ServiceBusPath};
+use crate::services::Services;
 
 pub(crate) use endpoint::Endpoint;
 
 /// What answers requests, per connection.
 #[derive(Clone)]
 pub(crate) struct Router {
-    pub api: Api,
+    pub api: Arc<Api>,
     /// Becomes true when the server stops: clients that wait for a message get a reply.
     stopping: watch::Receiver<bool>,
 }
 
-impl FromRef<Router> for Api {
-    fn from_ref(router: &Router) -> Api {
-        router.api.clone()
-    }
+/// A handler extracts the handles that it needs, with axum's `State`.
+macro_rules! extract_handles {
+    ($($field:ident: $handle:ty),* $(,)?) => {
+        $(
+            impl FromRef<Router> for $handle {
+                fn from_ref(router: &Router) -> $handle {
+                    router.api.$field.clone()
+                }
+            }
+        )*
+    };
+}
+
+extract_handles! {
+    auth: Auth,
+    workflows: Workflows,
+    runs: Runs,
+    jobs: Jobs,
+    queues: Queues,
+    services: Services,
+    cluster: Cluster,
+    overview: Overview,
+    bulks: Bulks,
+    instance: Arc<Instance>,
+    regions: Regions,
 }
 
 impl Router {
-    pub(crate) fn new(api: Api, stopping: watch::Receiver<bool>) -> Router {
+    pub(crate) fn new(api: Arc<Api>, stopping: watch::Receiver<bool>) -> Router {
         Router { api, stopping }
     }
 
@@ -89,7 +116,7 @@ impl Router {
     async fn answer_call(&self, mut request: Request<Payload>) -> Response<Body> {
         let uri = request.uri().clone();
         let endpoint = Endpoint::find(request.method(), uri.path(), &self.api.workflows.catalog());
-        if let Some(refusal) = region::refusal(self.api.region.as_deref(), endpoint.on_standby()) {
+        if let Some(refusal) = region::refusal(&self.api.regions, endpoint.on_standby()) {
             return refusal.into_response();
         }
         // The connection omits the body of the reply to HEAD.

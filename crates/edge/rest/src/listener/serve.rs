@@ -38,7 +38,7 @@ pub async fn serve(listener: TcpListener, api: Api) -> std::io::Result<Server> {
     let connections_max = api.instance.limits.connections_max;
     let connections = Arc::new(Semaphore::new(connections_max));
     let recording = host::spawn("record", overview::record(api.overview.clone(), stopped.clone()));
-    let router = Router::new(api, stopped.clone());
+    let router = Router::new(Arc::new(api), stopped.clone());
     let bulks = router.api.bulks.clone();
     let bulks = host::spawn("bulks", bulk::drive(bulks, router.clone(), stopped.clone()));
     let accepting = host::spawn("accept connections", accept(listener, router, stopped, connections.clone()));

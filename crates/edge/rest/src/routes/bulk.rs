@@ -3,18 +3,18 @@
 use api_types::{BulkList, BulkPreview, BulkRequest, BulkView};
 use axum::extract::{Request, State};
 use axum::response::Response;
+use bulk::Bulks;
+use http::Method;
+use serde_json::json;
 
 use super::json;
 use super::params::{Caller, Named};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::forward::scope::RouteScope;
 use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, ReplyHeader, RequestBody};
 use crate::router::Router;
-use http::Method;
-use serde_json::json;
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[
@@ -149,8 +149,8 @@ pub(super) const ROUTES: &[Route] = &[
     },
 ];
 
-pub(super) async fn list(State(api): State<Api>) -> Result<Response, ApiError> {
-    Ok(json(&BulkList { items: api.bulks.all() }))
+pub(super) async fn list(State(bulks): State<Bulks>) -> Result<Response, ApiError> {
+    Ok(json(&BulkList { items: bulks.all() }))
 }
 
 /// Begins a bulk, or says what it would do. The router reaches runs wherever they are.
@@ -162,14 +162,14 @@ pub(super) async fn start(
     router.take_bulk(&by, request).await
 }
 
-pub(super) async fn show(State(api): State<Api>, Named(id): Named) -> Result<Response, ApiError> {
-    Ok(json(&api.bulks.get(&id)?))
+pub(super) async fn show(State(bulks): State<Bulks>, Named(id): Named) -> Result<Response, ApiError> {
+    Ok(json(&bulks.get(&id)?))
 }
 
 pub(super) async fn stop(
-    State(api): State<Api>,
+    State(bulks): State<Bulks>,
     Caller(by): Caller,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
-    Ok(json(&api.bulks.stop(&id, &by).await?))
+    Ok(json(&bulks.stop(&id, &by).await?))
 }

@@ -1,26 +1,28 @@
 //! What a step sends, for people to see.
 
+use std::sync::Arc;
+
 use api_types::CallView;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use engine::{CallContext, CallSubject, idempotency_key};
+use http::Method;
 use kernel::job::Occurrence;
 use kernel::{Fact, Run};
 use serde::Deserialize;
+use serde_json::json;
 use types::{StepIndex, Work, WorkKind};
 
 use super::json;
-use super::params::PathParams;
+use super::params::{PathParams, QueryParams};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
+use crate::api::{Instance, Workflows};
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::forward::scope::RouteScope;
 use crate::ingest_routes::run_id;
 use crate::openapi::operation::{Operation, Parameter, ReplyDoc};
-use crate::runs::FoundRun;
-use http::Method;
-use serde_json::json;
+use crate::runs::{FoundRun, Runs};
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[Route {
@@ -80,14 +82,14 @@ pub(super) struct CallQuery {
 }
 
 pub(super) async fn show(
-    State(api): State<Api>,
+    State(runs): State<Runs>,
+    State(workflows): State<Workflows>,
+    State(instance): State<Arc<Instance>>,
     params: PathParams,
-    asked: Result<Query<CallQuery>, axum::extract::rejection::QueryRejection>,
+    QueryParams(CallQuery { work: kind, attempt }): QueryParams<CallQuery>,
 ) -> Result<Response, ApiError> {
-    let Query(CallQuery { work: kind, attempt }) =
-        asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let (id, step) = (run_id(params.require("id")?)?, params.require("step")?.to_owned());
-    let (run, reason) = match api.runs.find(&id).await? {
+    let (run, reason) = match runs.find(&id).await? {
         Some(FoundRun::Live(_, run)) => {
             let reason = run.reason();
             (run, reason)
@@ -98,13 +100,13 @@ pub(super) async fn show(
         }
         None => return Err(ApiError::NotFound(format!("no run {id}"))),
     };
-    let names = api.workflows.step_names(&run);
+    let names = workflows.step_names(&run);
     let index = names.iter().position(|name| name.as_str() == step).ok_or_else(|| {
         let known: Vec<_> = names.iter().map(|name| name.as_str()).collect();
         ApiError::NotFound(format!("no step '{step}' in run {id}; the steps are {}", known.join(", ")))
     })?;
     let index = StepIndex(index as u16);
-    let subject = subject(&api, &run)?;
+    let subject = subject(&workflows, &run)?;
     let work = kind
         .of_step(index)
         .ok_or_else(|| ApiError::BadRequest(format!("work: a {} does not belong to a step", kind.name())))?;
@@ -116,7 +118,7 @@ pub(super) async fn show(
     let attempt = attempt.unwrap_or_else(|| newest_attempt(&run, work));
     let mut context = CallContext::of(&run, work, reason);
     context.parked_count = parked_before(&run, work);
-    let sent = (api.instance.calls)(&subject, &context, work, attempt);
+    let sent = (instance.calls)(&subject, &context, work, attempt);
     Ok(json(&CallView {
         step,
         work: work.name().to_owned(),
@@ -127,12 +129,12 @@ pub(super) async fn show(
     }))
 }
 
-fn subject(api: &Api, run: &Run) -> Result<CallSubject, ApiError> {
+fn subject(workflows: &Workflows, run: &Run) -> Result<CallSubject, ApiError> {
     if let Some(occurrence) = Occurrence::of_request(&run.request) {
         return Ok(CallSubject::Job(Box::new(occurrence)));
     }
     let version = run.request.version;
-    let catalog = api.workflows.catalog();
+    let catalog = workflows.catalog();
     let entry = catalog.version(&run.request.workflow, version);
     let entry = entry.expect("a run's workflow version is never removed");
     Ok(CallSubject::Workflow { definition: entry.definition.clone(), version })

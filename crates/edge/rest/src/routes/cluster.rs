@@ -4,15 +4,15 @@ use api_types::{ClusterView, HoldingView, InstanceView};
 use axum::extract::State;
 use axum::response::Response;
 use cluster::{Member, Roles};
+use http::Method;
 
 use super::json;
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
+use crate::api::Cluster;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::forward::scope::RouteScope;
 use crate::openapi::operation::{Operation, ReplyDoc};
-use http::Method;
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[Route {
@@ -32,10 +32,10 @@ pub(super) const ROUTES: &[Route] = &[Route {
     },
 }];
 
-pub(super) async fn show(State(api): State<Api>) -> Result<Response, ApiError> {
-    Ok(json(&match api.cluster.directory.view() {
-        Some(view) => seen(api.cluster.me().0, &view),
-        None => alone(&api),
+pub(super) async fn show(State(cluster): State<Cluster>) -> Result<Response, ApiError> {
+    Ok(json(&match cluster.directory.view() {
+        Some(view) => seen(cluster.me().0, &view),
+        None => alone(&cluster),
     }))
 }
 
@@ -55,8 +55,8 @@ fn seen(me: String, view: &cluster::ClusterView) -> ClusterView {
     }
 }
 
-fn alone(api: &Api) -> ClusterView {
-    let held = api.cluster.engine.held().into_iter().map(|(partition, epoch)| HoldingView {
+fn alone(cluster: &Cluster) -> ClusterView {
+    let held = cluster.engine.held().into_iter().map(|(partition, epoch)| HoldingView {
         partition: partition.to_string(),
         holder: None,
         epoch: epoch.0,

@@ -2,7 +2,7 @@
 //!
 //! `{c}` is a collection's name, or `subscription~group~name` for one that was made through the Azure paths.
 
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use kernel::job::Collection;
@@ -10,16 +10,16 @@ use schedule::FrontEnd;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::params::Named;
+use super::params::{Named, QueryParams};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use super::{Items, json as answer};
-use crate::api::Api;
+use crate::api::Cluster;
 use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 use crate::forward::scope::{Merge, RouteScope};
-use crate::jobs::{CollectionPath, JobsError, Manner, scope, stored_collection};
+use crate::jobs::{CollectionPath, Jobs, JobsError, Manner, scope, stored_collection};
 use crate::limits::{IMPORT_BYTES_MAX, JOB_BYTES_MAX};
 use crate::openapi::jobs::{
     CollectionDocument, CollectionDraft, CollectionExport, CollectionList, CollectionPatch, ImportChanges,
@@ -307,18 +307,21 @@ fn shown(collection: &Collection) -> Result<Value, JobsError> {
     Ok(value)
 }
 
-pub(super) async fn list(State(api): State<Api>) -> Result<Response, ApiError> {
-    let all = api.jobs.reader.collections_in(api.cluster.owned_partitions(), "").map_err(JobsError::from)?;
+pub(super) async fn list(
+    State(jobs): State<Jobs>,
+    State(cluster): State<Cluster>,
+) -> Result<Response, ApiError> {
+    let all = jobs.reader.collections_in(cluster.owned_partitions(), "").map_err(JobsError::from)?;
     let items = all.iter().map(shown).collect::<Result<Vec<_>, _>>()?;
     Ok(answer(&Items { items }))
 }
 
-pub(super) async fn show(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
-    reply(&api.jobs.collection(&path_of(&name)?)?, StatusCode::OK)
+pub(super) async fn show(State(jobs): State<Jobs>, Named(name): Named) -> Result<Response, ApiError> {
+    reply(&jobs.collection(&path_of(&name)?)?, StatusCode::OK)
 }
 
 pub(super) async fn put(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     Named(name): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
@@ -326,27 +329,27 @@ pub(super) async fn put(
     // Everything in a collection has a default, and so has all of it.
     let bytes = body::read(request, JOB_BYTES_MAX).await?;
     let body = if bytes.is_empty() { json!({}) } else { parse(&bytes)? };
-    let (collection, created) = api.jobs.put_collection(&at, &body, FrontEnd::Native, expect).await?;
+    let (collection, created) = jobs.put_collection(&at, &body, FrontEnd::Native, expect).await?;
     reply(&collection, if created { StatusCode::CREATED } else { StatusCode::OK })
 }
 
 pub(super) async fn patch(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     Named(name): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
     let (at, expect) = (path_of(&name)?, expect(request.method(), request.headers())?);
     let body = read(request, JOB_BYTES_MAX).await?;
-    reply(&api.jobs.patch_collection(&at, &body, expect).await?, StatusCode::OK)
+    reply(&jobs.patch_collection(&at, &body, expect).await?, StatusCode::OK)
 }
 
 pub(super) async fn delete(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     Named(name): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
     let expect = expect(request.method(), request.headers())?;
-    api.jobs.delete_collection(&path_of(&name)?, expect).await?;
+    jobs.delete_collection(&path_of(&name)?, expect).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -356,30 +359,29 @@ fn reply(collection: &Collection, status: StatusCode) -> Result<Response, ApiErr
     Ok(with_etag(response, collection.version))
 }
 
-pub(super) async fn enable(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
-    api.jobs.switch_collection(&path_of(&name)?, true).await?;
+pub(super) async fn enable(State(jobs): State<Jobs>, Named(name): Named) -> Result<Response, ApiError> {
+    jobs.switch_collection(&path_of(&name)?, true).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(super) async fn disable(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
-    api.jobs.switch_collection(&path_of(&name)?, false).await?;
+pub(super) async fn disable(State(jobs): State<Jobs>, Named(name): Named) -> Result<Response, ApiError> {
+    jobs.switch_collection(&path_of(&name)?, false).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-pub(super) async fn export(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
-    Ok(answer(&api.jobs.export(&path_of(&name)?)?))
+pub(super) async fn export(State(jobs): State<Jobs>, Named(name): Named) -> Result<Response, ApiError> {
+    Ok(answer(&jobs.export(&path_of(&name)?)?))
 }
 
 pub(super) async fn import(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     Named(name): Named,
-    asked: Result<Query<ImportQuery>, axum::extract::rejection::QueryRejection>,
+    QueryParams(query): QueryParams<ImportQuery>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let body = read(request, IMPORT_BYTES_MAX).await?;
-    let manner = Manner { dry_run: asked.dry_run, prune: asked.prune };
-    Ok(answer(&api.jobs.import(&path_of(&name)?, &body, manner).await?))
+    let manner = Manner { dry_run: query.dry_run, prune: query.prune };
+    Ok(answer(&jobs.import(&path_of(&name)?, &body, manner).await?))
 }
 
 /// A body as JSON.

@@ -1,8 +1,7 @@
 //! Jobs for people: `/v1/collections/{c}/jobs/{j}`, with the bodies of the Azure API and further fields.
 
 use api_types::ApiSchema;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Query, Request, State};
+use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -14,14 +13,13 @@ use types::Span;
 
 use super::collections::{path_of, read, short_name};
 use super::json as answer;
-use super::params::{Named, PathParams};
+use super::params::{Named, PathParams, QueryParams};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 use crate::forward::scope::RouteScope;
-use crate::jobs::{CollectionPath, JobsError, Shown, Wanted, Writing, record, scope, status, stored};
+use crate::jobs::{CollectionPath, Jobs, JobsError, Shown, Wanted, Writing, record, scope, status, stored};
 use crate::limits::{JOB_BYTES_MAX, PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX};
 use crate::openapi::jobs::{
     Fired, JobDocument, JobDraft, JobHistory, JobPage, JobPatch, JobState, Preview, PreviewDraft,
@@ -319,8 +317,6 @@ pub(super) struct ListQuery {
     count: Option<usize>,
 }
 
-type Asked = Result<Query<ListQuery>, QueryRejection>;
-
 /// A page, and where the list goes on.
 #[derive(Serialize)]
 struct Page {
@@ -354,10 +350,6 @@ impl Rows {
     }
 }
 
-fn query(asked: Asked) -> Result<ListQuery, ApiError> {
-    asked.map(|Query(asked)| asked).map_err(|error| ApiError::BadRequest(error.body_text()))
-}
-
 fn shown(collection: &Collection, shown: &Shown) -> Result<Value, JobsError> {
     let definition = &shown.job.definition;
     let view = stored(&shown.job)?.render(&status(shown), DIALECT);
@@ -369,53 +361,55 @@ fn shown(collection: &Collection, shown: &Shown) -> Result<Value, JobsError> {
 }
 
 pub(super) async fn list(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     Named(collection): Named,
-    asked: Asked,
+    QueryParams(query): QueryParams<ListQuery>,
 ) -> Result<Response, ApiError> {
-    let asked = query(asked)?;
-    let rows = asked.rows()?;
-    let state = asked.state.map(|state| schedule::parse_job_filter(&format!("state eq {state}")));
+    let rows = query.rows()?;
+    let state = query.state.map(|state| schedule::parse_job_filter(&format!("state eq {state}")));
     let state = state.transpose().map_err(JobsError::from)?;
-    let wanted = Wanted { state, name: asked.name.map(|name| name.to_lowercase()) };
-    let (collection, page) = api.jobs.list_jobs(&path_of(&collection)?, &wanted, rows.skip, rows.top).await?;
+    let wanted = Wanted { state, name: query.name.map(|name| name.to_lowercase()) };
+    let (collection, page) = jobs.list_jobs(&path_of(&collection)?, &wanted, rows.skip, rows.top).await?;
     let items = page.jobs.iter().map(|job| shown(&collection, job)).collect::<Result<_, _>>()?;
     Ok(answer(&rows.page(items, page.more)))
 }
 
-pub(super) async fn show(State(api): State<Api>, JobPath { at, job }: JobPath) -> Result<Response, ApiError> {
-    let (collection, found) = api.jobs.show_job(&at, &job).await?;
+pub(super) async fn show(
+    State(jobs): State<Jobs>,
+    JobPath { at, job }: JobPath,
+) -> Result<Response, ApiError> {
+    let (collection, found) = jobs.show_job(&at, &job).await?;
     reply(&collection, &found, StatusCode::OK)
 }
 
 pub(super) async fn put(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     JobPath { at, job }: JobPath,
     request: Request,
 ) -> Result<Response, ApiError> {
     let writing = Writing { expect: expect(request.method(), request.headers())?, delay: Span::ZERO };
     let body = read(request, JOB_BYTES_MAX).await?;
-    let (collection, found, created) = api.jobs.put_job(&at, &job, &body, writing).await?;
+    let (collection, found, created) = jobs.put_job(&at, &job, &body, writing).await?;
     reply(&collection, &found, if created { StatusCode::CREATED } else { StatusCode::OK })
 }
 
 pub(super) async fn patch(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     JobPath { at, job }: JobPath,
     request: Request,
 ) -> Result<Response, ApiError> {
     let writing = Writing { expect: expect(request.method(), request.headers())?, delay: Span::ZERO };
     let body = read(request, JOB_BYTES_MAX).await?;
-    let (collection, found) = api.jobs.patch_job(&at, &job, &body, writing).await?;
+    let (collection, found) = jobs.patch_job(&at, &job, &body, writing).await?;
     reply(&collection, &found, StatusCode::OK)
 }
 
 pub(super) async fn delete(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     JobPath { at, job }: JobPath,
     request: Request,
 ) -> Result<Response, ApiError> {
-    api.jobs.delete_job(&at, &job, expect(request.method(), request.headers())?).await?;
+    jobs.delete_job(&at, &job, expect(request.method(), request.headers())?).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -425,25 +419,27 @@ fn reply(collection: &Collection, found: &Shown, status: StatusCode) -> Result<R
     Ok(with_etag(response, found.job.definition.version))
 }
 
-pub(super) async fn run(State(api): State<Api>, JobPath { at, job }: JobPath) -> Result<Response, ApiError> {
-    let run = api.jobs.run_job(&at, &job).await?;
+pub(super) async fn run(
+    State(jobs): State<Jobs>,
+    JobPath { at, job }: JobPath,
+) -> Result<Response, ApiError> {
+    let run = jobs.run_job(&at, &job).await?;
     let mut response = answer(&json!({ "run": run }));
     *response.status_mut() = StatusCode::ACCEPTED;
     Ok(response)
 }
 
 pub(super) async fn history(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     JobPath { at, job }: JobPath,
-    asked: Asked,
+    QueryParams(query): QueryParams<ListQuery>,
 ) -> Result<Response, ApiError> {
-    let asked = query(asked)?;
-    let rows = asked.rows()?;
-    let status = asked.status.map(|status| schedule::parse_history_filter(&format!("status eq {status}")));
+    let rows = query.rows()?;
+    let status = query.status.map(|status| schedule::parse_history_filter(&format!("status eq {status}")));
     let status = status.transpose().map_err(JobsError::from)?;
-    let collection = api.jobs.collection(&at)?;
-    let job = api.jobs.job(&collection, &job)?;
-    let page = api.jobs.history(&collection, &job, status, rows.skip, rows.top).await?;
+    let collection = jobs.collection(&at)?;
+    let job = jobs.job(&collection, &job)?;
+    let page = jobs.history(&collection, &job, status, rows.skip, rows.top).await?;
     let item = |attempt| {
         let mut value = serde_json::to_value(record(attempt).render(DIALECT)).expect("plain data");
         value["run"] = attempt.run.as_str().into();
@@ -455,18 +451,18 @@ pub(super) async fn history(
 }
 
 pub(super) async fn preview(
-    State(api): State<Api>,
+    State(jobs): State<Jobs>,
     JobPath { at, job }: JobPath,
-    asked: Asked,
+    QueryParams(query): QueryParams<ListQuery>,
 ) -> Result<Response, ApiError> {
-    let count = query(asked)?.count.unwrap_or(10);
+    let count = query.count.unwrap_or(10);
     if !(1..=PAGE_ITEMS_MAX).contains(&count) {
         return Err(ApiError::BadRequest(format!("count: {count} is not 1 to {PAGE_ITEMS_MAX}")));
     }
-    Ok(answer(&api.jobs.preview_job(&at, &job, count).await?))
+    Ok(answer(&jobs.preview_job(&at, &job, count).await?))
 }
 
-pub(super) async fn preview_of(State(api): State<Api>, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn preview_of(State(jobs): State<Jobs>, request: Request) -> Result<Response, ApiError> {
     let body = read(request, JOB_BYTES_MAX).await?;
-    Ok(answer(&api.jobs.preview(&body)?))
+    Ok(answer(&jobs.preview(&body)?))
 }

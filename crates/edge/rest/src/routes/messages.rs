@@ -1,5 +1,9 @@
 //! Messages in the shape of Service Bus: documented here, answered by its adapter.
 
+use api_types::{ApiSchema, ReceivedMessage, SentMessage};
+use http::Method;
+use serde_json::json;
+
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler};
 use crate::auth::access::Permission;
 use crate::forward::scope::RouteScope;
@@ -10,9 +14,6 @@ use crate::openapi::shared::{
     TIMEOUT, TOPIC, UNREADABLE,
 };
 use crate::servicebus::{MessagePath, ServiceBusPath};
-use api_types::{ApiSchema, ReceivedMessage, SentMessage};
-use http::Method;
-use serde_json::json;
 
 const SEND: RouteAccess = RouteAccess::Queue(Permission::Ingest);
 const RECEIVE: RouteAccess = RouteAccess::Queue(Permission::Receive);

@@ -1,8 +1,10 @@
 //! The parameters in a path, and who calls: what handlers extract besides the request itself.
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Query};
+use http::Uri;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
@@ -45,6 +47,24 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
         let params = PathParams::from_request_parts(parts, state).await?;
         let (name, _) = params.0.first().expect("a handler that wants a name is at a path that has one");
         Ok(Named(params.require(name)?.to_owned()))
+    }
+}
+
+/// The parameters of a query.
+pub(crate) struct QueryParams<T>(pub T);
+
+impl<T: DeserializeOwned> QueryParams<T> {
+    pub(crate) fn of(uri: &Uri) -> Result<QueryParams<T>, ApiError> {
+        let read = Query::try_from_uri(uri);
+        read.map(|Query(params)| QueryParams(params)).map_err(|error| ApiError::BadRequest(error.body_text()))
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<QueryParams<T>, ApiError> {
+        QueryParams::of(&parts.uri)
     }
 }
 

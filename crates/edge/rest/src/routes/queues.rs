@@ -1,8 +1,7 @@
 //! Queues and the subscriptions of topics: created, shown, changed, deleted, peeked, redriven and purged.
 
 use api_types::{MessagePage, Moved, NamePage, QueueView};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Query, Request, State};
+use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -11,9 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::json as answer;
-use super::params::PathParams;
+use super::params::{PathParams, QueryParams};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
@@ -26,7 +24,7 @@ use crate::openapi::shared::{
     AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
     NAME_LIMIT, NO_SUCH_QUEUE, NO_SUCH_TOPIC, OVER_64_KIB, QUEUE, STOPPED, SUB_QUEUE, WRONG_FIELD,
 };
-use crate::queues::{Look, Part, queue_ref, sub_queue};
+use crate::queues::{Look, Part, Queues, queue_ref, sub_queue};
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[
@@ -232,54 +230,57 @@ pub(super) struct LookQuery {
     limit: Option<usize>,
 }
 
-pub(super) type AskedPart = Result<Query<PartQuery>, QueryRejection>;
-pub(super) type AskedLook = Result<Query<LookQuery>, QueryRejection>;
-
-pub(super) fn part(asked: AskedPart) -> Result<Part, ApiError> {
-    let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
-    let limit = asked.limit.unwrap_or(PAGE_ITEMS_MAX);
+pub(super) fn part(query: PartQuery) -> Result<Part, ApiError> {
+    let limit = query.limit.unwrap_or(PAGE_ITEMS_MAX);
     if !(1..=PAGE_ITEMS_MAX).contains(&limit) {
         return Err(ApiError::BadRequest(format!("limit: {limit} is not 1 to {PAGE_ITEMS_MAX}")));
     }
-    Ok(Part { after: asked.after.map(|name| name.to_ascii_lowercase()), limit })
+    Ok(Part { after: query.after.map(|name| name.to_ascii_lowercase()), limit })
 }
 
 /// How many names a list of queues or topics is asked for.
 pub(crate) fn name_limit(uri: &http::Uri) -> Result<usize, ApiError> {
-    Ok(part(Query::try_from_uri(uri))?.limit)
+    let QueryParams(query) = QueryParams::of(uri)?;
+    Ok(part(query)?.limit)
 }
 
-fn look(asked: AskedLook) -> Result<Look, ApiError> {
-    let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
-    let limit = asked.limit.unwrap_or(PAGE_ITEMS_DEFAULT);
+fn look(query: LookQuery) -> Result<Look, ApiError> {
+    let limit = query.limit.unwrap_or(PAGE_ITEMS_DEFAULT);
     if !(1..=Look::LIMIT_MAX).contains(&limit) {
         return Err(ApiError::BadRequest(format!("limit: {limit} is not 1 to {}", Look::LIMIT_MAX)));
     }
-    let sub_queue = asked.shelf.as_deref().map_or(Ok(SubQueue::Main), sub_queue)?;
-    Ok(Look { sub_queue, from: asked.from.unwrap_or(0), limit })
+    let sub_queue = query.shelf.as_deref().map_or(Ok(SubQueue::Main), sub_queue)?;
+    Ok(Look { sub_queue, from: query.from.unwrap_or(0), limit })
 }
 
-pub(super) async fn list(State(api): State<Api>, asked: AskedPart) -> Result<Response, ApiError> {
-    Ok(answer(&api.queues.list_queues(part(asked)?).await?))
+pub(super) async fn list(
+    State(queues): State<Queues>,
+    QueryParams(query): QueryParams<PartQuery>,
+) -> Result<Response, ApiError> {
+    Ok(answer(&queues.list_queues(part(query)?).await?))
 }
 
 /// A queue or a subscription.
-pub(super) async fn show(State(api): State<Api>, At(at): At) -> Result<Response, ApiError> {
-    Ok(reply(&api.queues.show_queue(&at).await?, StatusCode::OK))
+pub(super) async fn show(State(queues): State<Queues>, At(at): At) -> Result<Response, ApiError> {
+    Ok(reply(&queues.show_queue(&at).await?, StatusCode::OK))
 }
 
-pub(super) async fn put(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn put(
+    State(queues): State<Queues>,
+    At(at): At,
+    request: Request,
+) -> Result<Response, ApiError> {
     let expect = expect(request.method(), request.headers())?;
-    let (queue, created) = api.queues.put_queue(&at, &read(request).await?, expect).await?;
+    let (queue, created) = queues.put_queue(&at, &read(request).await?, expect).await?;
     Ok(reply(&queue, if created { StatusCode::CREATED } else { StatusCode::OK }))
 }
 
 pub(super) async fn delete(
-    State(api): State<Api>,
+    State(queues): State<Queues>,
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
-    api.queues.delete_queue(&at, expect(request.method(), request.headers())?).await?;
+    queues.delete_queue(&at, expect(request.method(), request.headers())?).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -290,28 +291,28 @@ fn reply(queue: &QueueView, status: StatusCode) -> Response {
 }
 
 pub(super) async fn messages(
-    State(api): State<Api>,
+    State(queues): State<Queues>,
     At(at): At,
-    asked: AskedLook,
+    QueryParams(query): QueryParams<LookQuery>,
 ) -> Result<Response, ApiError> {
-    Ok(answer(&api.queues.peek(&at, look(asked)?).await?))
+    Ok(answer(&queues.peek(&at, look(query)?).await?))
 }
 
 pub(super) async fn redrive(
-    State(api): State<Api>,
+    State(queues): State<Queues>,
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let messages = api.queues.redrive(&at, &read(request).await?).await?;
+    let messages = queues.redrive(&at, &read(request).await?).await?;
     Ok(answer(&Moved { messages }))
 }
 
 pub(super) async fn purge(
-    State(api): State<Api>,
+    State(queues): State<Queues>,
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let messages = api.queues.purge(&at, &read(request).await?).await?;
+    let messages = queues.purge(&at, &read(request).await?).await?;
     Ok(answer(&Moved { messages }))
 }
 

@@ -2,27 +2,24 @@
 
 use api_types::{DrillRequest, DrillView, PromoteRequest, PromotedView, RegionView, TailRequestView};
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use futures_util::stream;
-use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::json;
-use super::params::Caller;
+use super::params::{Caller, QueryParams};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::forward::scope::RouteScope;
 use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody, lines_of};
 use crate::openapi::shared::{NO_ANSWER, NO_REGIONS};
-use crate::region::{Force, RegionControl};
-use http::Method;
-use serde_json::json;
+use crate::region::{Force, Regions};
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[
@@ -150,12 +147,12 @@ pub(super) const ROUTES: &[Route] = &[
     },
 ];
 
-pub(super) async fn show(State(api): State<Api>) -> Result<Response, ApiError> {
-    Ok(json(&regions(&api)?.status().await?))
+pub(super) async fn show(State(regions): State<Regions>) -> Result<Response, ApiError> {
+    Ok(json(&regions.control()?.status().await?))
 }
 
 pub(super) async fn promote(
-    State(api): State<Api>,
+    State(regions): State<Regions>,
     Caller(by): Caller,
     body: Bytes,
 ) -> Result<Response, ApiError> {
@@ -169,17 +166,17 @@ pub(super) async fn promote(
             return Err(ApiError::BadRequest("incomplete is for a promotion with force".to_owned()));
         }
     };
-    Ok(json(&regions(&api)?.promote(force).await?))
+    Ok(json(&regions.control()?.promote(force).await?))
 }
 
-pub(super) async fn demote(State(api): State<Api>, Caller(by): Caller) -> Result<Response, ApiError> {
+pub(super) async fn demote(State(regions): State<Regions>, Caller(by): Caller) -> Result<Response, ApiError> {
     tracing::warn!(by, "demotion requested");
-    Ok(json(&regions(&api)?.demote().await?))
+    Ok(json(&regions.control()?.demote().await?))
 }
 
-pub(super) async fn drill(State(api): State<Api>, body: Bytes) -> Result<Response, ApiError> {
+pub(super) async fn drill(State(regions): State<Regions>, body: Bytes) -> Result<Response, ApiError> {
     let DrillRequest { switch } = read(&body)?;
-    Ok(json(&regions(&api)?.drill(switch).await?))
+    Ok(json(&regions.control()?.drill(switch).await?))
 }
 
 /// The query for the requests of a tail.
@@ -190,12 +187,11 @@ pub(super) struct TailQuery {
 
 /// Bodies may be secret: only callers who may submit them again see them.
 pub(super) async fn tail_requests(
-    State(api): State<Api>,
-    asked: Result<Query<TailQuery>, QueryRejection>,
+    State(regions): State<Regions>,
+    QueryParams(TailQuery { stream }): QueryParams<TailQuery>,
 ) -> Result<Response, ApiError> {
-    let Query(TailQuery { stream }) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
     let missing = || ApiError::NotFound(format!("the newest divergent tail holds no inbox {stream}"));
-    let requests = regions(&api)?.tail_requests(stream.clone()).await?.ok_or_else(missing)?;
+    let requests = regions.control()?.tail_requests(stream.clone()).await?.ok_or_else(missing)?;
     let lines = stream::unfold(requests, async |mut requests| {
         let request = requests.recv().await?;
         let line = serde_json::to_string(&request).map(|line| line + "\n");
@@ -204,11 +200,6 @@ pub(super) async fn tail_requests(
     let mut response = Response::new(Body::from_stream(lines));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     Ok(response)
-}
-
-fn regions(api: &Api) -> Result<&dyn RegionControl, ApiError> {
-    let none = || ApiError::NotFound("this installation has no regions; region.name sets them up".to_owned());
-    api.region.as_deref().ok_or_else(none)
 }
 
 /// A body that may be missing.

@@ -1,20 +1,20 @@
 //! Runs and what can be asked of them.
 
 use api_types::{DecisionKind, DecisionRequest, RunDetail, RunPage, Time};
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
-use http::{StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 use kernel::{Command, Decision};
 use serde::Deserialize;
+use serde_json::json;
 use types::{Key, RunStatus, StepIndex, WorkflowName};
 use view::RunQuery;
 
 use super::json;
-use super::params::{Caller, Named};
+use super::params::{Caller, Named, QueryParams};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
+use crate::api::Workflows;
 use crate::auth::access::Permission;
-use crate::body;
 use crate::error::ApiError;
 use crate::forward::scope::{Merge, RouteScope};
 use crate::ingest_routes::run_id;
@@ -23,10 +23,8 @@ use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBo
 use crate::openapi::shared::{
     CURSOR, FROM_TIME, LIMIT, NO_SUCH_RUN, OF_KEY, OF_WORKFLOW, RUN_ID, TO_TIME, WRONG_PARAMETER,
 };
-use crate::own_route;
-use crate::runs::{self, FoundRun};
-use http::Method;
-use serde_json::json;
+use crate::runs::{self, FoundRun, Runs};
+use crate::{body, own_route};
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[
@@ -191,58 +189,58 @@ impl ListQuery {
     }
 }
 
-pub(super) type Asked = Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>;
-
-fn query(asked: Asked) -> Result<RunQuery, ApiError> {
-    let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
-    asked.into_query()
-}
-
 /// What the address of a list of runs asks for.
 pub(crate) fn run_query(uri: &Uri, parked: bool) -> Result<RunQuery, ApiError> {
-    let query = query(Query::try_from_uri(uri))?;
+    let QueryParams::<ListQuery>(query) = QueryParams::of(uri)?;
+    let query = query.into_query()?;
     Ok(if parked { RunQuery { status: Some(RunStatus::Parked), ..query } } else { query })
 }
 
-pub(super) async fn list(State(api): State<Api>, asked: Asked) -> Result<Response, ApiError> {
-    Ok(json(&runs::page(&api.runs, query(asked)?).await?))
+pub(super) async fn list(
+    State(runs): State<Runs>,
+    QueryParams(query): QueryParams<ListQuery>,
+) -> Result<Response, ApiError> {
+    Ok(json(&runs::page(&runs, query.into_query()?).await?))
 }
 
-pub(super) async fn parked(State(api): State<Api>, asked: Asked) -> Result<Response, ApiError> {
-    let query = RunQuery { status: Some(RunStatus::Parked), ..query(asked)? };
-    Ok(json(&runs::page(&api.runs, query).await?))
+pub(super) async fn parked(
+    State(runs): State<Runs>,
+    QueryParams(query): QueryParams<ListQuery>,
+) -> Result<Response, ApiError> {
+    let query = RunQuery { status: Some(RunStatus::Parked), ..query.into_query()? };
+    Ok(json(&runs::page(&runs, query).await?))
 }
 
-pub(super) async fn show(State(api): State<Api>, Named(id): Named) -> Result<Response, ApiError> {
-    Ok(own_route::json(StatusCode::OK, api.runs.show(&run_id(&id)?).await?))
+pub(super) async fn show(State(runs): State<Runs>, Named(id): Named) -> Result<Response, ApiError> {
+    Ok(own_route::json(StatusCode::OK, runs.show(&run_id(&id)?).await?))
 }
 
 pub(super) async fn cancel(
-    State(api): State<Api>,
+    State(runs): State<Runs>,
     Caller(by): Caller,
     Named(id): Named,
 ) -> Result<Response, ApiError> {
     let id = run_id(&id)?;
-    api.runs.cancel(&id, &by).await?;
-    Ok(own_route::json(StatusCode::ACCEPTED, api.runs.show(&id).await?))
+    runs.cancel(&id, &by).await?;
+    Ok(own_route::json(StatusCode::ACCEPTED, runs.show(&id).await?))
 }
 
 pub(super) async fn decide(
-    State(api): State<Api>,
+    State(runs): State<Runs>,
     Caller(by): Caller,
     Named(id): Named,
     request: Request,
 ) -> Result<Response, ApiError> {
     let id = run_id(&id)?;
     let bytes = body::read(request, DECISION_BYTES_MAX).await?;
-    let asked: DecisionRequest = serde_json::from_slice(&bytes)
+    let request: DecisionRequest = serde_json::from_slice(&bytes)
         .map_err(|error| ApiError::BadRequest(format!("the decision: {error}")))?;
-    if asked.decision.needs_note() && asked.note.trim().is_empty() {
+    if request.decision.needs_note() && request.note.trim().is_empty() {
         return Err(ApiError::BadRequest("note: say why; it is kept in the run's timeline".to_owned()));
     }
-    let (partition, decision) = match api.runs.find(&id).await? {
+    let (partition, decision) = match runs.find(&id).await? {
         None => return Err(ApiError::NotFound(format!("no run {id}"))),
-        Some(FoundRun::Live(partition, run)) => (partition, decision(&api, &run, &asked)?),
+        Some(FoundRun::Live(partition, run)) => (partition, decision(&runs.workflows, &run, &request)?),
         Some(found) => {
             let rejection = match found.status() {
                 status if status.is_final() => kernel::Rejection::Ended(status),
@@ -251,29 +249,33 @@ pub(super) async fn decide(
             return Err(engine::CommandError::Rejected(rejection).into());
         }
     };
-    let command = Command::Decide { decision, note: asked.note };
-    api.runs.command(partition, &id, &by, command).await?;
-    Ok(own_route::json(StatusCode::OK, api.runs.show(&id).await?))
+    let command = Command::Decide { decision, note: request.note };
+    runs.command(partition, &id, &by, command).await?;
+    Ok(own_route::json(StatusCode::OK, runs.show(&id).await?))
 }
 
-fn decision(api: &Api, run: &kernel::Run, asked: &DecisionRequest) -> Result<Decision, ApiError> {
-    let named = asked.step.as_deref().map(|name| step(run, name)).transpose()?;
+fn decision(
+    workflows: &Workflows,
+    run: &kernel::Run,
+    request: &DecisionRequest,
+) -> Result<Decision, ApiError> {
+    let named = request.step.as_deref().map(|name| step(run, name)).transpose()?;
     let needed =
         || named.ok_or_else(|| ApiError::BadRequest("step: say which step is decided on".to_owned()));
-    Ok(match asked.decision {
+    Ok(match request.decision {
         DecisionKind::Retry => Decision::Retry { step: named },
         DecisionKind::RetryFrom => Decision::RetryFrom { step: needed()? },
         DecisionKind::Skip => Decision::Skip { step: needed()? },
         DecisionKind::ByHand => {
             let output =
-                asked.output.as_ref().map(|json| bytes::Bytes::copy_from_slice(json.get().as_bytes()));
+                request.output.as_ref().map(|json| bytes::Bytes::copy_from_slice(json.get().as_bytes()));
             Decision::ByHand { step: needed()?, output }
         }
         DecisionKind::Instead => {
-            let action = asked.action.as_ref().map(|json| json.get().to_owned());
+            let action = request.action.as_ref().map(|json| json.get().to_owned());
             let action =
                 action.ok_or_else(|| ApiError::BadRequest("action: say what to call instead".to_owned()))?;
-            let catalog = api.workflows.catalog();
+            let catalog = workflows.catalog();
             let entry = catalog.version(&run.request.workflow, run.request.version);
             let entry = entry.expect("a live run's workflow version is never removed");
             entry.definition.parse_action(&action).map_err(ApiError::Invalid)?;

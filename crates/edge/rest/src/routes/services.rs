@@ -3,11 +3,12 @@
 use api_types::{ServiceRequest, ServiceView};
 use axum::extract::{Request, State};
 use axum::response::Response;
+use http::Method;
+use serde_json::json;
 
 use super::params::{Caller, Named};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use super::{Items, json};
-use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
@@ -16,8 +17,7 @@ use crate::limits::SERVICE_REQUEST_BYTES_MAX;
 use crate::openapi::drafts::ServiceList;
 use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody};
 use crate::openapi::shared::WRONG_FIELD;
-use http::Method;
-use serde_json::json;
+use crate::services::Services;
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[
@@ -94,16 +94,16 @@ pub(super) const ROUTES: &[Route] = &[
     },
 ];
 
-pub(super) async fn list(State(api): State<Api>) -> Result<Response, ApiError> {
-    Ok(json(&Items { items: api.services.all() }))
+pub(super) async fn list(State(services): State<Services>) -> Result<Response, ApiError> {
+    Ok(json(&Items { items: services.all() }))
 }
 
-pub(super) async fn show(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
-    Ok(json(&api.services.get(&name)?))
+pub(super) async fn show(State(services): State<Services>, Named(name): Named) -> Result<Response, ApiError> {
+    Ok(json(&services.get(&name)?))
 }
 
 pub(super) async fn put(
-    State(api): State<Api>,
+    State(services): State<Services>,
     Caller(by): Caller,
     Named(name): Named,
     request: Request,
@@ -112,5 +112,5 @@ pub(super) async fn put(
     let said: ServiceRequest = serde_json::from_slice(&bytes).map_err(|error| {
         ApiError::BadRequest(format!("breaker, limit and note are what can be said: {error}"))
     })?;
-    Ok(json(&api.services.set_manually(&name, said, &by).await?))
+    Ok(json(&services.set_manually(&name, said, &by).await?))
 }

@@ -4,11 +4,12 @@ use api_types::{MessagePage, Moved, NamePage, QueueView, TopicView};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
+use serde_json::json;
 
 use super::json as answer;
-use super::queues::{self, AskedPart, At, part, read};
+use super::params::QueryParams;
+use super::queues::{self, At, PartQuery, part, read};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
@@ -20,7 +21,7 @@ use crate::openapi::shared::{
     NAME_LIMIT, NO_SUCH_SUBSCRIPTION, NO_SUCH_TOPIC, OVER_64_KIB, STOPPED, SUB_QUEUE, SUBSCRIPTION, TOPIC,
     WRONG_FIELD,
 };
-use serde_json::json;
+use crate::queues::Queues;
 
 /// The routes, with their documentation.
 pub(super) const ROUTES: &[Route] = &[
@@ -295,26 +296,33 @@ pub(super) const ROUTES: &[Route] = &[
     },
 ];
 
-pub(super) async fn list(State(api): State<Api>, asked: AskedPart) -> Result<Response, ApiError> {
-    Ok(answer(&api.queues.list_topics(part(asked)?).await?))
+pub(super) async fn list(
+    State(queues): State<Queues>,
+    QueryParams(query): QueryParams<PartQuery>,
+) -> Result<Response, ApiError> {
+    Ok(answer(&queues.list_topics(part(query)?).await?))
 }
 
-pub(super) async fn show(State(api): State<Api>, At(at): At) -> Result<Response, ApiError> {
-    Ok(reply(&api.queues.show_topic(&at.name).await?, StatusCode::OK))
+pub(super) async fn show(State(queues): State<Queues>, At(at): At) -> Result<Response, ApiError> {
+    Ok(reply(&queues.show_topic(&at.name).await?, StatusCode::OK))
 }
 
-pub(super) async fn put(State(api): State<Api>, At(at): At, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn put(
+    State(queues): State<Queues>,
+    At(at): At,
+    request: Request,
+) -> Result<Response, ApiError> {
     let expect = expect(request.method(), request.headers())?;
-    let (topic, created) = api.queues.put_topic(&at.name, &read(request).await?, expect).await?;
+    let (topic, created) = queues.put_topic(&at.name, &read(request).await?, expect).await?;
     Ok(reply(&topic, if created { StatusCode::CREATED } else { StatusCode::OK }))
 }
 
 pub(super) async fn delete(
-    State(api): State<Api>,
+    State(queues): State<Queues>,
     At(at): At,
     request: Request,
 ) -> Result<Response, ApiError> {
-    api.queues.delete_topic(&at.name, expect(request.method(), request.headers())?).await?;
+    queues.delete_topic(&at.name, expect(request.method(), request.headers())?).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -325,9 +333,9 @@ fn reply(topic: &TopicView, status: StatusCode) -> Response {
 }
 
 pub(super) async fn subscriptions(
-    State(api): State<Api>,
+    State(queues): State<Queues>,
     At(at): At,
-    asked: AskedPart,
+    QueryParams(query): QueryParams<PartQuery>,
 ) -> Result<Response, ApiError> {
-    Ok(answer(&api.queues.list_subscriptions(&at.name, part(asked)?).await?))
+    Ok(answer(&queues.list_subscriptions(&at.name, part(query)?).await?))
 }

@@ -1,18 +1,19 @@
 //! Workflows: applied, checked, shown, deleted.
 
 use api_types::{AppliedView, StepOutline, Time, WorkflowList, WorkflowView};
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use engine::CatalogEntry;
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde::Deserialize;
+use serde_json::json;
 use types::WorkflowName;
 use workflow::Definition;
 
 use super::json;
-use super::params::{Caller, Named};
+use super::params::{Caller, Named, QueryParams};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
-use crate::api::Api;
+use crate::api::Workflows;
 use crate::auth::access::Permission;
 use crate::body;
 use crate::error::ApiError;
@@ -22,8 +23,6 @@ use crate::limits::DEFINITION_BYTES_MAX;
 use crate::openapi::drafts::{Checked, DefinitionDocument};
 use crate::openapi::operation::{Media, Operation, Parameter, ReplyDoc, RequestBody};
 use crate::openapi::shared::{NO_SUCH_WORKFLOW, WORKFLOW, WRONG_PARAMETER};
-use http::Method;
-use serde_json::json;
 
 /// A definition, as YAML or as JSON.
 const DEFINITION: RequestBody = RequestBody {
@@ -191,15 +190,18 @@ pub(super) struct ShowQuery {
     version: Option<u32>,
 }
 
-pub(super) async fn list(State(api): State<Api>) -> Result<Response, ApiError> {
-    let catalog = api.workflows.catalog();
+pub(super) async fn list(State(workflows): State<Workflows>) -> Result<Response, ApiError> {
+    let catalog = workflows.catalog();
     let items = catalog.all().map(outline).collect();
     Ok(json(&WorkflowList { items }))
 }
 
 /// Every version, newest first; also of a workflow that was deleted.
-pub(super) async fn versions(State(api): State<Api>, Named(name): Named) -> Result<Response, ApiError> {
-    let catalog = api.workflows.catalog();
+pub(super) async fn versions(
+    State(workflows): State<Workflows>,
+    Named(name): Named,
+) -> Result<Response, ApiError> {
+    let catalog = workflows.catalog();
     let named = WorkflowName::new(&name).ok();
     let mut items: Vec<_> = named.iter().flat_map(|name| catalog.versions(name)).map(outline).collect();
     if items.is_empty() {
@@ -210,14 +212,13 @@ pub(super) async fn versions(State(api): State<Api>, Named(name): Named) -> Resu
 }
 
 pub(super) async fn show(
-    State(api): State<Api>,
+    State(workflows): State<Workflows>,
     Named(name): Named,
-    asked: Result<Query<ShowQuery>, axum::extract::rejection::QueryRejection>,
+    QueryParams(query): QueryParams<ShowQuery>,
 ) -> Result<Response, ApiError> {
-    let Query(asked) = asked.map_err(|error| ApiError::BadRequest(error.body_text()))?;
-    let catalog = api.workflows.catalog();
-    let entry = match asked.version {
-        None => api.workflows.current(&name)?,
+    let catalog = workflows.catalog();
+    let entry = match query.version {
+        None => workflows.current(&name)?,
         Some(version) => {
             let named = WorkflowName::new(&name).ok();
             let found = named.and_then(|name| catalog.version(&name, version).cloned());
@@ -230,13 +231,13 @@ pub(super) async fn show(
 }
 
 pub(super) async fn apply(
-    State(api): State<Api>,
+    State(workflows): State<Workflows>,
     Caller(by): Caller,
     request: Request,
 ) -> Result<Response, ApiError> {
     let if_version = if_match(request.headers())?;
     let source = source(request).await?;
-    let applied = api.workflows.apply(&source, &by, if_version).await?;
+    let applied = workflows.apply(&source, &by, if_version).await?;
     let view =
         AppliedView { name: applied.name.to_string(), version: applied.version, changed: applied.changed };
     let mut response = json(&view);
@@ -253,12 +254,12 @@ pub(super) async fn check(request: Request) -> Result<Response, ApiError> {
 }
 
 pub(super) async fn delete(
-    State(api): State<Api>,
+    State(workflows): State<Workflows>,
     Caller(by): Caller,
     Named(name): Named,
 ) -> Result<Response, ApiError> {
-    let entry = api.workflows.current(&name)?;
-    api.workflows.delete(entry.definition.name(), &by).await?;
+    let entry = workflows.current(&name)?;
+    workflows.delete(entry.definition.name(), &by).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
