@@ -11,7 +11,6 @@ mod memory;
 mod nats;
 mod outbound;
 mod owner;
-mod pages;
 mod peers;
 mod queue_sender;
 pub mod reference;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dashboard::Dashboard;
 use engine::jobs::JobReader;
 use engine::{Applied, ApplyError, Control, ControlError, Engine};
 use host::Clock;
@@ -26,7 +27,6 @@ use crate::membership::{Joined, Membership, RegionState};
 use crate::memory::MemoryBudget;
 use crate::nats::{self, Nats, NatsError};
 use crate::outbound::Outbound;
-use crate::pages::DashboardPages;
 use crate::peers::Peers;
 use crate::service_overrides::ServiceOverrides;
 use crate::starter::WorkflowStarter;
@@ -152,7 +152,7 @@ pub async fn start_with_clock(config: Config, clock: Clock) -> Result<Running, S
         peers: peers.client,
         peer: peers.peer,
         roles: peers.roles,
-        pages: Some(Arc::new(DashboardPages::default())),
+        pages: Some(Arc::new(Dashboard::default())),
     });
     let server = rest::serve(listener, api.clone()).await.map_err(|source| listen_error(&config, source))?;
     let housekeeper = housekeeper(&config, &journal, &view, ids, &engine, gauges, clock);

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, ETAG, HOST, ORIGIN, REFERER};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use page_api::ApiCall;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Ask;
 use crate::error::PageError;
 
 /// The cookie that holds the user's token; `HttpOnly`, so scripts cannot read it.
@@ -21,11 +21,11 @@ pub(crate) struct PageContext {
     query: String,
     headers: HeaderMap,
     body: Bytes,
-    ask: Ask,
+    api: ApiCall,
 }
 
 impl PageContext {
-    pub(crate) fn new(request: Request<Bytes>, ask: Ask) -> PageContext {
+    pub(crate) fn new(request: Request<Bytes>, api: ApiCall) -> PageContext {
         let (head, body) = request.into_parts();
         let query = head.uri.query().unwrap_or_default().to_owned();
         PageContext {
@@ -34,7 +34,7 @@ impl PageContext {
             query,
             headers: head.headers,
             body,
-            ask,
+            api,
         }
     }
 
@@ -47,7 +47,7 @@ impl PageContext {
             query: query.to_owned(),
             headers: self.headers.clone(),
             body: Bytes::new(),
-            ask: self.ask.clone(),
+            api: self.api.clone(),
         }
     }
 
@@ -181,13 +181,13 @@ impl PageContext {
         headers: &[(HeaderName, String)],
     ) -> Result<serde_json::Value, PageError> {
         let body = serde_json::to_vec(body).expect("a form in memory can always be encoded");
-        let answer = self.ask(method, path, body.into(), "application/json", headers).await?.into_body();
+        let answer = self.request(method, path, body.into(), "application/json", headers).await?.into_body();
         if answer.is_empty() { Ok(serde_json::Value::Null) } else { decode(&answer) }
     }
 
     /// Fetches a document and its version, for updates that must not overwrite a concurrent change.
     pub(crate) async fn versioned<T: DeserializeOwned>(&self, path: &str) -> Result<(T, String), PageError> {
-        let answer = self.ask(Method::GET, path, Bytes::new(), "", &[]).await?;
+        let answer = self.request(Method::GET, path, Bytes::new(), "", &[]).await?;
         let version = answer.headers().get(ETAG).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Ok((decode(answer.body())?, version.to_owned()))
     }
@@ -200,11 +200,11 @@ impl PageContext {
         body: Bytes,
         kind: &'static str,
     ) -> Result<Bytes, PageError> {
-        Ok(self.ask(method, path, body, kind, &[]).await?.into_body())
+        Ok(self.request(method, path, body, kind, &[]).await?.into_body())
     }
 
     /// The same with request headers, and returns the whole response.
-    pub(crate) async fn ask(
+    pub(crate) async fn request(
         &self,
         method: Method,
         path: &str,
@@ -232,7 +232,7 @@ impl PageContext {
                 .map_err(|_| PageError::Form(format!("{name}: cannot be sent as a header")))?;
             request.headers_mut().insert(name, value);
         }
-        let answer = (self.ask)(request).await;
+        let answer = (self.api)(request).await;
         if answer.status().is_success() {
             return Ok(answer);
         }

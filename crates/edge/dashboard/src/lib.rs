@@ -12,20 +12,16 @@ mod pages;
 mod response;
 mod sign_in;
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use page_api::{ApiCall, PageReply, Pages};
 use tokio::sync::{Semaphore, watch};
 
 use crate::context::PageContext;
 use crate::error::PageError;
-
-/// The API, asked from inside the process.
-pub type Ask = Arc<dyn Fn(Request<Bytes>) -> Asking + Send + Sync>;
-pub type Asking = Pin<Box<dyn Future<Output = Response<Bytes>> + Send>>;
 
 /// Live pages at once: each one queries the API every second.
 const LIVE_MAX: usize = 64;
@@ -41,22 +37,32 @@ impl Default for Dashboard {
     }
 }
 
-impl Dashboard {
-    /// The `Authorization` header that a signed-in browser's cookie stands for.
-    pub fn authorization(headers: &HeaderMap) -> Option<HeaderValue> {
+impl Pages for Dashboard {
+    fn authorization(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         context::authorization(headers)
     }
 
-    pub async fn answer(
+    fn answer(
         &self,
         request: Request<Bytes>,
-        ask: Ask,
+        call: ApiCall,
+        stopping: watch::Receiver<bool>,
+    ) -> PageReply<'_> {
+        Box::pin(self.respond(request, call, stopping))
+    }
+}
+
+impl Dashboard {
+    async fn respond(
+        &self,
+        request: Request<Bytes>,
+        call: ApiCall,
         stopping: watch::Receiver<bool>,
     ) -> Response<Body> {
         if let Some(asset) = assets::find(request.uri().path()) {
             return assets::answer(asset, &request);
         }
-        let ctx = PageContext::new(request, ask);
+        let ctx = PageContext::new(request, call);
         let answered = self.open(&ctx, stopping).await;
         answered.unwrap_or_else(|error| error.response(&ctx))
     }

@@ -48,7 +48,6 @@ pub use error::{CODES, Code};
 pub use forward::peer_client::{FORWARDED, NoPeers, PeerClient, PeerError, PeerReply};
 pub use ingest_routes::{IDEMPOTENCY_KEY, VERSION as WORKFLOW_VERSION};
 pub use listener::{Server, serve};
-pub use pages::{Ask, Asking, Pages, PagesAnswer};
 pub use region::{Force, RegionControl, RegionRefusal, RegionReply, StandingBy};
 pub use servicebus::{MESSAGE_KIND, MESSAGE_TYPE, kind_word};
 pub use services::DOCUMENTS as SERVICE_DOCUMENTS;

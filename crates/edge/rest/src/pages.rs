@@ -1,30 +1,9 @@
-//! Pages for browsers: their paths, and their access to the API.
-
-use std::pin::Pin;
-use std::sync::Arc;
+//! Pages for browsers: their paths, and the replies that they get from the API.
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::Response;
 use http_body_util::BodyExt;
-use tokio::sync::watch;
-
-/// What answers people in a browser, at `/` and under `/ui` and `/docs`.
-pub trait Pages: Send + Sync + 'static {
-    /// What somebody who is signed in would say to the API in their `Authorization`.
-    fn authorization(&self, headers: &HeaderMap) -> Option<HeaderValue>;
-
-    /// Answers one request. `ask` answers calls of the API as any client gets them, with the rights of whoever their
-    /// headers name; `stopping` becomes true when the server stops, for pages that stay open.
-    fn answer(&self, request: Request<Bytes>, ask: Ask, stopping: watch::Receiver<bool>) -> PagesAnswer<'_>;
-}
-
-pub type PagesAnswer<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
-
-/// The API, called from inside.
-pub type Ask = Arc<dyn Fn(Request<Bytes>) -> Asking + Send + Sync>;
-
-pub type Asking = Pin<Box<dyn Future<Output = Response<Bytes>> + Send>>;
 
 /// Whether a path belongs to the pages.
 pub(crate) fn is_page(path: &str) -> bool {

@@ -11,6 +11,7 @@ use bulk::Bulks;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method, Request, Response};
+use page_api::{ApiCall, Pages};
 use tokio::sync::watch;
 use types::PartitionId;
 
@@ -26,7 +27,7 @@ use crate::ingest_routes;
 use crate::jobs::Jobs;
 use crate::limits::{PASSED_BYTES_MAX, SIGN_IN_BYTES_MAX};
 use crate::overview::Overview;
-use crate::pages::{self, Ask, Pages};
+use crate::pages;
 use crate::queues::Queues;
 use crate::region::{self, Regions};
 use crate::routes::Caller;
@@ -97,11 +98,11 @@ impl Router {
         };
         let request = Request::from_parts(head, body);
         let router = self.clone();
-        let ask: Ask = Arc::new(move |request: Request<Bytes>| {
+        let call: ApiCall = Arc::new(move |request: Request<Bytes>| {
             let router = router.clone();
             Box::pin(async move { pages::whole(router.answer_call(request.map(Payload::whole)).await).await })
         });
-        Ok(pages.answer(request, ask, self.stopping.clone()).await)
+        Ok(pages.answer(request, call, self.stopping.clone()).await)
     }
 
     fn is_known(&self, pages: &dyn Pages, headers: &HeaderMap) -> bool {

@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use http::header::ETAG;
 use http::{Request, Response};
+use page_api::ApiReply;
 use serde_json::{Value, json};
 
-use crate::Asking;
 use crate::context::PageContext;
 
 /// A request to the API: the method, the path with its query, and the body.
@@ -25,11 +25,11 @@ pub(super) fn context(
 ) -> (PageContext, Arc<Mutex<Vec<SentRequest>>>) {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&sent);
-    let ask = move |request: Request<Bytes>| -> Asking {
+    let call = move |request: Request<Bytes>| -> ApiReply {
         let body = serde_json::from_slice(request.body()).unwrap_or_default();
-        let asked = (request.method().to_string(), request.uri().to_string(), body);
-        let (status, answer) = api(&asked);
-        log.lock().unwrap().push(asked);
+        let received = (request.method().to_string(), request.uri().to_string(), body);
+        let (status, answer) = api(&received);
+        log.lock().unwrap().push(received);
         let mut response = Response::builder().status(status);
         if let Some(version) = answer.get("version") {
             response = response.header(ETAG, format!("\"{version}\""));
@@ -39,7 +39,7 @@ pub(super) fn context(
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let method = if fields.is_empty() { "GET" } else { "POST" };
     let request = Request::builder().method(method).uri(at).body(body.into()).unwrap();
-    (PageContext::new(request, Arc::new(ask)), sent)
+    (PageContext::new(request, Arc::new(call)), sent)
 }
 
 /// An error response of the API.

@@ -133,7 +133,7 @@ async fn check(ctx: &PageContext, writing: &WorkflowEditor<'_>) -> Result<String
 async fn apply(ctx: &PageContext, writing: &WorkflowEditor<'_>) -> Result<AppliedView, PageError> {
     let only_if = [(IF_MATCH, format!("\"{}\"", writing.version))];
     let body = writing.source.clone().into();
-    let answer = ctx.ask(Method::POST, "/v1/workflows", body, "text/plain", &only_if).await?;
+    let answer = ctx.request(Method::POST, "/v1/workflows", body, "text/plain", &only_if).await?;
     serde_json::from_slice(answer.body()).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
