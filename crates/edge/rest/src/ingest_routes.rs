@@ -30,6 +30,24 @@ use crate::runs::Runs;
 pub use accept::VERSION;
 pub(crate) use accept::{Acceptance, ForwardHead};
 
+/// The body of a request for a workflow.
+const REQUEST: RequestBody =
+    RequestBody { required: true, content: &[Media::new("application/json", |_| json!({}))] };
+
+/// The replies to it.
+const SUBMITTED: &[ReplyDoc] = &[
+    ReplyDoc::json::<RunDetail>(200, "The same request was accepted before; `Idempotent-Replay: true`.")
+        .with(&[LOCATION_OF_RUN]),
+    ReplyDoc::json::<RunSummary>(202, "Accepted: durable. The body is the run.").with(&[LOCATION_OF_RUN]),
+    ReplyDoc::problem(400, "The body is not valid JSON, does not match the schema, or its id is not valid."),
+    NO_SUCH_WORKFLOW,
+    ReplyDoc::problem(409, "The id was used with another body."),
+    ReplyDoc::problem(413, "The body is larger than the limit."),
+    ReplyDoc::problem(415, "Not JSON."),
+    BUSY,
+    ReplyDoc::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
+];
+
 /// The routes, with their documentation.
 pub(crate) const ROUTES: &[Route; 3] = &[
     Route {
@@ -53,29 +71,8 @@ pub(crate) const ROUTES: &[Route; 3] = &[
                 }),
                 TRACEPARENT,
             ],
-            body: Some(RequestBody {
-                required: true,
-                content: &[Media::new("application/json", |_| json!({}))],
-            }),
-            replies: &[
-                ReplyDoc::json::<RunDetail>(
-                    200,
-                    "The same request was accepted before; `Idempotent-Replay: true`.",
-                )
-                .with(&[LOCATION_OF_RUN]),
-                ReplyDoc::json::<RunSummary>(202, "Accepted: durable. The body is the run.")
-                    .with(&[LOCATION_OF_RUN]),
-                ReplyDoc::problem(
-                    400,
-                    "The body is not valid JSON, does not match the schema, or its id is not valid.",
-                ),
-                NO_SUCH_WORKFLOW,
-                ReplyDoc::problem(409, "The id was used with another body."),
-                ReplyDoc::problem(413, "The body is larger than the limit."),
-                ReplyDoc::problem(415, "Not JSON."),
-                BUSY,
-                ReplyDoc::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
-            ],
+            body: Some(REQUEST),
+            replies: SUBMITTED,
         },
     },
     Route {
@@ -90,29 +87,8 @@ pub(crate) const ROUTES: &[Route; 3] = &[
             summary: "Submit a request under an id",
             description: "",
             parameters: &[WORKFLOW, RUN_ID, TRACEPARENT],
-            body: Some(RequestBody {
-                required: true,
-                content: &[Media::new("application/json", |_| json!({}))],
-            }),
-            replies: &[
-                ReplyDoc::json::<RunDetail>(
-                    200,
-                    "The same request was accepted before; `Idempotent-Replay: true`.",
-                )
-                .with(&[LOCATION_OF_RUN]),
-                ReplyDoc::json::<RunSummary>(202, "Accepted: durable. The body is the run.")
-                    .with(&[LOCATION_OF_RUN]),
-                ReplyDoc::problem(
-                    400,
-                    "The body is not valid JSON, does not match the schema, or its id is not valid.",
-                ),
-                NO_SUCH_WORKFLOW,
-                ReplyDoc::problem(409, "The id was used with another body."),
-                ReplyDoc::problem(413, "The body is larger than the limit."),
-                ReplyDoc::problem(415, "Not JSON."),
-                BUSY,
-                ReplyDoc::retry_later(503, "The disk or memory is used up, or the partition is stopped."),
-            ],
+            body: Some(REQUEST),
+            replies: SUBMITTED,
         },
     },
     Route {

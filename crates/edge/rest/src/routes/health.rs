@@ -52,7 +52,8 @@ pub(super) const OVERVIEW_ROUTES: &[Route] = &[
         doc: Operation {
             id: "showOverview",
             summary: "How everything is doing, and how it was in the last fifteen minutes",
-            description: "Among several instances, of all of them together: rates, counts and series add up; of latencies, the slowest instance's.",
+            description: "Among several instances, of all of them together: rates, counts and series \
+                add up; of latencies, the slowest instance's.",
             parameters: &[],
             body: None,
             replies: &[ReplyDoc::json::<OverviewView>(200, "How it is.")],

@@ -18,189 +18,241 @@ use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 use crate::forward::scope::{Merge, RouteScope};
 use crate::limits::{PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX, QUEUE_BYTES_MAX};
-use crate::openapi::drafts::{PurgeDraft, QueueDraft, RedriveDraft};
+use crate::openapi::drafts::{PurgeDraft, QueueDraft, RedriveDraft, SubscriptionDraft};
 use crate::openapi::operation::{Media, Operation, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
     AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
-    NAME_LIMIT, NO_SUCH_QUEUE, NO_SUCH_TOPIC, OVER_64_KIB, QUEUE, STOPPED, SUB_QUEUE, WRONG_FIELD,
+    NAME_LIMIT, NO_SUCH_QUEUE, NO_SUCH_SUBSCRIPTION, NO_SUCH_TOPIC, OVER_64_KIB, QUEUE, STOPPED, SUB_QUEUE,
+    SUBSCRIPTION, TOPIC, WRONG_FIELD,
 };
 use crate::queues::{Look, Part, Queues, queue_ref, sub_queue};
 
+/// Why a queue, topic or subscription is not created or replaced.
+pub(super) const WRONG_SETTING: ReplyDoc =
+    ReplyDoc::problem(400, "The name or a setting is wrong; the detail names it.");
+pub(super) const CANNOT_PUT: ReplyDoc = ReplyDoc::problem(
+    409,
+    "Sessions cannot be switched on or off, the name is taken, or the partition is \
+                        full of queues.",
+);
+
+/// The routes of a queue, which a subscription has alike.
+macro_rules! queue_routes {
+    (
+        at: $at:literal,
+        scope: $scope:literal,
+        names: [$($name:expr),+],
+        noun: $noun:literal,
+        show: $show:literal,
+        put: $put:literal,
+        delete: $delete:literal,
+        peek: $peek:literal,
+        redrive: $redrive:literal,
+        purge: $purge:literal,
+        draft: $draft:expr,
+        missing: $missing:expr $(,)?
+    ) => {
+        &[
+            Route {
+                method: Method::GET,
+                path: $at,
+                access: RouteAccess::Queue(Permission::Read),
+                scope: RouteScope::Queue($scope),
+                standby: OnStandby::Refuse,
+                handler: RouteHandler::Call(|| handle(show)),
+                doc: Operation {
+                    id: $show,
+                    summary: concat!("A ", $noun, " with its counts"),
+                    description: "",
+                    parameters: &[$($name),+],
+                    body: None,
+                    replies: &[
+                        ReplyDoc::json::<QueueView>(200, concat!("The ", $noun, ".")).with(&[ETAG]),
+                        WRONG_FIELD,
+                        $missing,
+                        ANOTHER_KIND,
+                        STOPPED,
+                    ],
+                },
+            },
+            Route {
+                method: Method::PUT,
+                path: $at,
+                access: RouteAccess::Queue(Permission::Edit),
+                scope: RouteScope::Queue($scope),
+                standby: OnStandby::Refuse,
+                handler: RouteHandler::Call(|| handle(put)),
+                doc: Operation {
+                    id: $put,
+                    summary: concat!("Create or replace a ", $noun, "; its messages stay"),
+                    description: "",
+                    parameters: &[$($name),+, IF_MATCH, IF_NONE_MATCH],
+                    body: Some(RequestBody { required: false, content: &[$draft] }),
+                    replies: &[
+                        ReplyDoc::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
+                        ReplyDoc::json::<QueueView>(201, "Created.").with(&[ETAG]),
+                        WRONG_SETTING,
+                        NO_SUCH_TOPIC,
+                        CANNOT_PUT,
+                        ANOTHER_VERSION,
+                        OVER_64_KIB,
+                        STOPPED,
+                    ],
+                },
+            },
+            Route {
+                method: Method::DELETE,
+                path: $at,
+                access: RouteAccess::Queue(Permission::Edit),
+                scope: RouteScope::Queue($scope),
+                standby: OnStandby::Refuse,
+                handler: RouteHandler::Call(|| handle(delete)),
+                doc: Operation {
+                    id: $delete,
+                    summary: concat!("Delete a ", $noun, " with all its messages"),
+                    description: "",
+                    parameters: &[$($name),+, IF_MATCH],
+                    body: None,
+                    replies: &[
+                        ReplyDoc::empty(204, "Deleted."),
+                        WRONG_FIELD,
+                        $missing,
+                        ANOTHER_KIND,
+                        ANOTHER_VERSION,
+                        STOPPED,
+                    ],
+                },
+            },
+            Route {
+                method: Method::GET,
+                path: concat!($at, "/messages"),
+                access: RouteAccess::Queue(Permission::Read),
+                scope: RouteScope::Queue($scope),
+                standby: OnStandby::Refuse,
+                handler: RouteHandler::Call(|| handle(messages)),
+                doc: Operation {
+                    id: $peek,
+                    summary: "Look at messages, oldest first, without receiving them",
+                    description: "",
+                    parameters: &[$($name),+, SUB_QUEUE, FROM_NUMBER, MESSAGE_LIMIT],
+                    body: None,
+                    replies: &[
+                        ReplyDoc::json::<MessagePage>(200, "A page."),
+                        WRONG_FIELD,
+                        $missing,
+                        ANOTHER_KIND,
+                        STOPPED,
+                    ],
+                },
+            },
+            Route {
+                method: Method::POST,
+                path: concat!($at, "/redrive"),
+                access: RouteAccess::Queue(Permission::Operate),
+                scope: RouteScope::Queue($scope),
+                standby: OnStandby::Refuse,
+                handler: RouteHandler::Call(|| handle(redrive)),
+                doc: Operation {
+                    id: $redrive,
+                    summary: "Bring dead letters back, oldest first",
+                    description: "",
+                    parameters: &[$($name),+],
+                    body: Some(RequestBody {
+                        required: false,
+                        content: &[Media::json::<RedriveDraft>().example(|| json!({ "max": 100 }))],
+                    }),
+                    replies: &[
+                        ReplyDoc::json::<Moved>(200, "How many."),
+                        WRONG_FIELD,
+                        $missing,
+                        ANOTHER_KIND,
+                        OVER_64_KIB,
+                        STOPPED,
+                    ],
+                },
+            },
+            Route {
+                method: Method::POST,
+                path: concat!($at, "/purge"),
+                access: RouteAccess::Queue(Permission::Operate),
+                scope: RouteScope::Queue($scope),
+                standby: OnStandby::Refuse,
+                handler: RouteHandler::Call(|| handle(purge)),
+                doc: Operation {
+                    id: $purge,
+                    summary: "Delete messages that no consumer has locked",
+                    description: "",
+                    parameters: &[$($name),+],
+                    body: Some(RequestBody {
+                        required: false,
+                        content: &[Media::json::<PurgeDraft>().example(|| json!({ "shelf": "dead" }))],
+                    }),
+                    replies: &[
+                        ReplyDoc::json::<Moved>(200, "How many."),
+                        WRONG_FIELD,
+                        $missing,
+                        ANOTHER_KIND,
+                        OVER_64_KIB,
+                        STOPPED,
+                    ],
+                },
+            },
+        ]
+    };
+}
+
 /// The routes, with their documentation.
-pub(super) const ROUTES: &[Route] = &[
-    Route {
-        method: Method::GET,
-        path: "/v1/queues",
-        access: RouteAccess::Queue(Permission::Read),
-        scope: RouteScope::Merged(Merge::Queues),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(list)),
-        doc: Operation {
-            id: "listQueues",
-            summary: "The queues with their counts, in the order of their names",
-            description: "",
-            parameters: &[AFTER, NAME_LIMIT],
-            body: None,
-            replies: &[
-                ReplyDoc::json::<NamePage<QueueView>>(200, "A page."),
-                WRONG_FIELD,
-                ReplyDoc::retry_later(503, "A partition is stopped: its part cannot be listed."),
-            ],
-        },
+pub(super) const ROUTES: &[Route] = &[Route {
+    method: Method::GET,
+    path: "/v1/queues",
+    access: RouteAccess::Queue(Permission::Read),
+    scope: RouteScope::Merged(Merge::Queues),
+    standby: OnStandby::Refuse,
+    handler: RouteHandler::Call(|| handle(list)),
+    doc: Operation {
+        id: "listQueues",
+        summary: "The queues with their counts, in the order of their names",
+        description: "",
+        parameters: &[AFTER, NAME_LIMIT],
+        body: None,
+        replies: &[
+            ReplyDoc::json::<NamePage<QueueView>>(200, "A page."),
+            WRONG_FIELD,
+            ReplyDoc::retry_later(503, "A partition is stopped: its part cannot be listed."),
+        ],
     },
-    Route {
-        method: Method::GET,
-        path: "/v1/queues/{queue}",
-        access: RouteAccess::Queue(Permission::Read),
-        scope: RouteScope::Queue("queue"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(show)),
-        doc: Operation {
-            id: "showQueue",
-            summary: "A queue with its counts",
-            description: "",
-            parameters: &[QUEUE],
-            body: None,
-            replies: &[
-                ReplyDoc::json::<QueueView>(200, "The queue.").with(&[ETAG]),
-                WRONG_FIELD,
-                NO_SUCH_QUEUE,
-                ANOTHER_KIND,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::PUT,
-        path: "/v1/queues/{queue}",
-        access: RouteAccess::Queue(Permission::Edit),
-        scope: RouteScope::Queue("queue"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(put)),
-        doc: Operation {
-            id: "putQueue",
-            summary: "Create or replace a queue; its messages stay",
-            description: "",
-            parameters: &[QUEUE, IF_MATCH, IF_NONE_MATCH],
-            body: Some(RequestBody {
-                required: false,
-                content: &[
-                    Media::json::<QueueDraft>().example(|| json!({ "lock": "30s", "deliveries_max": 5 }))
-                ],
-            }),
-            replies: &[
-                ReplyDoc::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
-                ReplyDoc::json::<QueueView>(201, "Created.").with(&[ETAG]),
-                ReplyDoc::problem(400, "The name or a setting is wrong; the detail names it."),
-                NO_SUCH_TOPIC,
-                ReplyDoc::problem(
-                    409,
-                    "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
-                ),
-                ANOTHER_VERSION,
-                OVER_64_KIB,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::DELETE,
-        path: "/v1/queues/{queue}",
-        access: RouteAccess::Queue(Permission::Edit),
-        scope: RouteScope::Queue("queue"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(delete)),
-        doc: Operation {
-            id: "deleteQueue",
-            summary: "Delete a queue with all its messages",
-            description: "",
-            parameters: &[QUEUE, IF_MATCH],
-            body: None,
-            replies: &[
-                ReplyDoc::empty(204, "Deleted."),
-                WRONG_FIELD,
-                NO_SUCH_QUEUE,
-                ANOTHER_KIND,
-                ANOTHER_VERSION,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::GET,
-        path: "/v1/queues/{queue}/messages",
-        access: RouteAccess::Queue(Permission::Read),
-        scope: RouteScope::Queue("queue"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(messages)),
-        doc: Operation {
-            id: "peekQueue",
-            summary: "Look at messages, oldest first, without receiving them",
-            description: "",
-            parameters: &[QUEUE, SUB_QUEUE, FROM_NUMBER, MESSAGE_LIMIT],
-            body: None,
-            replies: &[
-                ReplyDoc::json::<MessagePage>(200, "A page."),
-                WRONG_FIELD,
-                NO_SUCH_QUEUE,
-                ANOTHER_KIND,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::POST,
-        path: "/v1/queues/{queue}/redrive",
-        access: RouteAccess::Queue(Permission::Operate),
-        scope: RouteScope::Queue("queue"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(redrive)),
-        doc: Operation {
-            id: "redriveQueue",
-            summary: "Bring dead letters back, oldest first",
-            description: "",
-            parameters: &[QUEUE],
-            body: Some(RequestBody {
-                required: false,
-                content: &[Media::json::<RedriveDraft>().example(|| json!({ "max": 100 }))],
-            }),
-            replies: &[
-                ReplyDoc::json::<Moved>(200, "How many."),
-                WRONG_FIELD,
-                NO_SUCH_QUEUE,
-                ANOTHER_KIND,
-                OVER_64_KIB,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::POST,
-        path: "/v1/queues/{queue}/purge",
-        access: RouteAccess::Queue(Permission::Operate),
-        scope: RouteScope::Queue("queue"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(purge)),
-        doc: Operation {
-            id: "purgeQueue",
-            summary: "Delete messages that no consumer has locked",
-            description: "",
-            parameters: &[QUEUE],
-            body: Some(RequestBody {
-                required: false,
-                content: &[Media::json::<PurgeDraft>().example(|| json!({ "shelf": "dead" }))],
-            }),
-            replies: &[
-                ReplyDoc::json::<Moved>(200, "How many."),
-                WRONG_FIELD,
-                NO_SUCH_QUEUE,
-                ANOTHER_KIND,
-                OVER_64_KIB,
-                STOPPED,
-            ],
-        },
-    },
-];
+}];
+
+pub(super) const QUEUE_ROUTES: &[Route] = queue_routes! {
+    at: "/v1/queues/{queue}",
+    scope: "queue",
+    names: [QUEUE],
+    noun: "queue",
+    show: "showQueue",
+    put: "putQueue",
+    delete: "deleteQueue",
+    peek: "peekQueue",
+    redrive: "redriveQueue",
+    purge: "purgeQueue",
+    draft: Media::json::<QueueDraft>().example(|| json!({ "lock": "30s", "deliveries_max": 5 })),
+    missing: NO_SUCH_QUEUE,
+};
+
+pub(super) const SUBSCRIPTION_ROUTES: &[Route] = queue_routes! {
+    at: "/v1/topics/{topic}/subscriptions/{subscription}",
+    scope: "topic",
+    names: [TOPIC, SUBSCRIPTION],
+    noun: "subscription",
+    show: "showSubscription",
+    put: "putSubscription",
+    delete: "deleteSubscription",
+    peek: "peekSubscription",
+    redrive: "redriveSubscription",
+    purge: "purgeSubscription",
+    draft: Media::json::<SubscriptionDraft>()
+        .example(|| json!({ "filter": { "label": "paid", "properties": { "country": "NO" } } })),
+    missing: NO_SUCH_SUBSCRIPTION,
+};
 
 /// The queue, topic or subscription that a path names.
 pub(super) struct At(pub QueueRef);

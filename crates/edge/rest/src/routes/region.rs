@@ -80,7 +80,8 @@ pub(super) const ROUTES: &[Route] = &[
             replies: &[
                 ReplyDoc::json::<RegionView>(
                     200,
-                    "No region is active until one of the two is promoted. With a witness the pair promotes itself when the lease has expired.",
+                    "No region is active until one of the two is promoted. With a witness the pair \
+                        promotes itself when the lease has expired.",
                 ),
                 NO_REGIONS,
                 ReplyDoc::problem(409, "The current state does not allow it; the detail says why."),
@@ -109,7 +110,8 @@ pub(super) const ROUTES: &[Route] = &[
             replies: &[
                 ReplyDoc::media(
                     200,
-                    "One TailRequest per line, in order. A line with a `problem` could not be read; the last may say that the rest is missing.",
+                    "One TailRequest per line, in order. A line with a `problem` could not be read; \
+                        the last may say that the rest is missing.",
                     &[Media::new("application/x-ndjson", |c| {
                         lines_of::<TailRequestView>(c, "One `TailRequest` per line.")
                     })],

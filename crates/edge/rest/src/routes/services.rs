@@ -71,7 +71,9 @@ pub(super) const ROUTES: &[Route] = &[
         doc: Operation {
             id: "setService",
             summary: "Hold a service's breaker open or closed, or limit its calls, manually",
-            description: "Replaces earlier manual settings of the service, and stays active on every instance and after restarts until it is replaced. Calls to a service whose breaker is held open wait; none of them fails.",
+            description: "Replaces earlier manual settings of the service, and stays active on every \
+                instance and after restarts until it is replaced. Calls to a service whose breaker \
+                is held open wait; none of them fails.",
             parameters: &[Parameter::path(
                 "name",
                 "The service's address, percent-encoded; or its name in workflows, or workflow/service.",

@@ -108,14 +108,18 @@ pub(crate) const AREAS: [Area; 12] = [
     Area {
         name: "messages",
         description: "Messages in the shape of Service Bus: send, receive, settle.",
-        routes: &[messages::ROUTES],
+        routes: &[messages::SEND_ROUTES, messages::QUEUE_ROUTES, messages::SUBSCRIPTION_ROUTES],
     },
     Area {
         name: "overview",
         description: "The state of the installation, and its settings.",
         routes: &[health::OVERVIEW_ROUTES],
     },
-    Area { name: "queues", description: "Queues and their messages.", routes: &[queues::ROUTES] },
+    Area {
+        name: "queues",
+        description: "Queues and their messages.",
+        routes: &[queues::ROUTES, queues::QUEUE_ROUTES],
+    },
     Area { name: "regions", description: "This region and its pair.", routes: &[region::ROUTES] },
     Area {
         name: "runs",
@@ -128,7 +132,11 @@ pub(crate) const AREAS: [Area; 12] = [
         routes: &[health::SERVER_ROUTES],
     },
     Area { name: "services", description: "The services that runs call.", routes: &[services::ROUTES] },
-    Area { name: "topics", description: "Topics and their subscriptions.", routes: &[topics::ROUTES] },
+    Area {
+        name: "topics",
+        description: "Topics and their subscriptions.",
+        routes: &[topics::ROUTES, queues::SUBSCRIPTION_ROUTES],
+    },
     Area { name: "workflows", description: "Definitions: what a run does.", routes: &[workflows::ROUTES] },
 ];
 

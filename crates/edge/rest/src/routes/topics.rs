@@ -1,6 +1,6 @@
 //! Topics: made, shown, changed, deleted. What is received from them is their subscriptions'.
 
-use api_types::{MessagePage, Moved, NamePage, QueueView, TopicView};
+use api_types::{NamePage, QueueView, TopicView};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
@@ -8,18 +8,17 @@ use serde_json::json;
 
 use super::json as answer;
 use super::params::QueryParams;
-use super::queues::{self, At, PartQuery, part, read};
+use super::queues::{At, CANNOT_PUT, PartQuery, WRONG_SETTING, part, read};
 use super::table::{OnStandby, Route, RouteAccess, RouteHandler, handle};
 use crate::auth::access::Permission;
 use crate::error::ApiError;
 use crate::etag::{expect, with_etag};
 use crate::forward::scope::{Merge, RouteScope};
-use crate::openapi::drafts::{PurgeDraft, RedriveDraft, SubscriptionDraft, TopicDraft};
+use crate::openapi::drafts::TopicDraft;
 use crate::openapi::operation::{Media, Operation, ReplyDoc, RequestBody};
 use crate::openapi::shared::{
-    AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, FROM_NUMBER, IF_MATCH, IF_NONE_MATCH, MESSAGE_LIMIT,
-    NAME_LIMIT, NO_SUCH_SUBSCRIPTION, NO_SUCH_TOPIC, OVER_64_KIB, STOPPED, SUB_QUEUE, SUBSCRIPTION, TOPIC,
-    WRONG_FIELD,
+    AFTER, ANOTHER_KIND, ANOTHER_VERSION, ETAG, IF_MATCH, IF_NONE_MATCH, NAME_LIMIT, NO_SUCH_TOPIC,
+    OVER_64_KIB, STOPPED, TOPIC, WRONG_FIELD,
 };
 use crate::queues::Queues;
 
@@ -86,12 +85,9 @@ pub(super) const ROUTES: &[Route] = &[
             replies: &[
                 ReplyDoc::json::<TopicView>(200, "Replaced.").with(&[ETAG]),
                 ReplyDoc::json::<TopicView>(201, "Created.").with(&[ETAG]),
-                ReplyDoc::problem(400, "The name or a setting is wrong; the detail names it."),
+                WRONG_SETTING,
                 NO_SUCH_TOPIC,
-                ReplyDoc::problem(
-                    409,
-                    "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
-                ),
+                CANNOT_PUT,
                 ANOTHER_VERSION,
                 OVER_64_KIB,
                 STOPPED,
@@ -139,157 +135,6 @@ pub(super) const ROUTES: &[Route] = &[
                 WRONG_FIELD,
                 NO_SUCH_TOPIC,
                 ReplyDoc::problem(409, "The name belongs to a queue."),
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::GET,
-        path: "/v1/topics/{topic}/subscriptions/{subscription}",
-        access: RouteAccess::Queue(Permission::Read),
-        scope: RouteScope::Queue("topic"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(queues::show)),
-        doc: Operation {
-            id: "showSubscription",
-            summary: "A subscription with its counts",
-            description: "",
-            parameters: &[TOPIC, SUBSCRIPTION],
-            body: None,
-            replies: &[
-                ReplyDoc::json::<QueueView>(200, "The subscription.").with(&[ETAG]),
-                WRONG_FIELD,
-                NO_SUCH_SUBSCRIPTION,
-                ANOTHER_KIND,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::PUT,
-        path: "/v1/topics/{topic}/subscriptions/{subscription}",
-        access: RouteAccess::Queue(Permission::Edit),
-        scope: RouteScope::Queue("topic"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(queues::put)),
-        doc: Operation {
-            id: "putSubscription",
-            summary: "Create or replace a subscription; its messages stay",
-            description: "",
-            parameters: &[TOPIC, SUBSCRIPTION, IF_MATCH, IF_NONE_MATCH],
-            body: Some(RequestBody {
-                required: false,
-                content: &[Media::json::<SubscriptionDraft>()
-                    .example(|| json!({ "filter": { "label": "paid", "properties": { "country": "NO" } } }))],
-            }),
-            replies: &[
-                ReplyDoc::json::<QueueView>(200, "Replaced.").with(&[ETAG]),
-                ReplyDoc::json::<QueueView>(201, "Created.").with(&[ETAG]),
-                ReplyDoc::problem(400, "The name or a setting is wrong; the detail names it."),
-                NO_SUCH_TOPIC,
-                ReplyDoc::problem(
-                    409,
-                    "Sessions cannot be switched on or off, the name is taken, or the partition is full of queues.",
-                ),
-                ANOTHER_VERSION,
-                OVER_64_KIB,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::DELETE,
-        path: "/v1/topics/{topic}/subscriptions/{subscription}",
-        access: RouteAccess::Queue(Permission::Edit),
-        scope: RouteScope::Queue("topic"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(queues::delete)),
-        doc: Operation {
-            id: "deleteSubscription",
-            summary: "Delete a subscription with all its messages",
-            description: "",
-            parameters: &[TOPIC, SUBSCRIPTION, IF_MATCH],
-            body: None,
-            replies: &[
-                ReplyDoc::empty(204, "Deleted."),
-                WRONG_FIELD,
-                NO_SUCH_SUBSCRIPTION,
-                ANOTHER_KIND,
-                ANOTHER_VERSION,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::GET,
-        path: "/v1/topics/{topic}/subscriptions/{subscription}/messages",
-        access: RouteAccess::Queue(Permission::Read),
-        scope: RouteScope::Queue("topic"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(queues::messages)),
-        doc: Operation {
-            id: "peekSubscription",
-            summary: "Look at messages, oldest first, without receiving them",
-            description: "",
-            parameters: &[TOPIC, SUBSCRIPTION, SUB_QUEUE, FROM_NUMBER, MESSAGE_LIMIT],
-            body: None,
-            replies: &[
-                ReplyDoc::json::<MessagePage>(200, "A page."),
-                WRONG_FIELD,
-                NO_SUCH_SUBSCRIPTION,
-                ANOTHER_KIND,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::POST,
-        path: "/v1/topics/{topic}/subscriptions/{subscription}/redrive",
-        access: RouteAccess::Queue(Permission::Operate),
-        scope: RouteScope::Queue("topic"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(queues::redrive)),
-        doc: Operation {
-            id: "redriveSubscription",
-            summary: "Bring dead letters back, oldest first",
-            description: "",
-            parameters: &[TOPIC, SUBSCRIPTION],
-            body: Some(RequestBody {
-                required: false,
-                content: &[Media::json::<RedriveDraft>().example(|| json!({ "max": 100 }))],
-            }),
-            replies: &[
-                ReplyDoc::json::<Moved>(200, "How many."),
-                WRONG_FIELD,
-                NO_SUCH_SUBSCRIPTION,
-                ANOTHER_KIND,
-                OVER_64_KIB,
-                STOPPED,
-            ],
-        },
-    },
-    Route {
-        method: Method::POST,
-        path: "/v1/topics/{topic}/subscriptions/{subscription}/purge",
-        access: RouteAccess::Queue(Permission::Operate),
-        scope: RouteScope::Queue("topic"),
-        standby: OnStandby::Refuse,
-        handler: RouteHandler::Call(|| handle(queues::purge)),
-        doc: Operation {
-            id: "purgeSubscription",
-            summary: "Delete messages that no consumer has locked",
-            description: "",
-            parameters: &[TOPIC, SUBSCRIPTION],
-            body: Some(RequestBody {
-                required: false,
-                content: &[Media::json::<PurgeDraft>().example(|| json!({ "shelf": "dead" }))],
-            }),
-            replies: &[
-                ReplyDoc::json::<Moved>(200, "How many."),
-                WRONG_FIELD,
-                NO_SUCH_SUBSCRIPTION,
-                ANOTHER_KIND,
-                OVER_64_KIB,
                 STOPPED,
             ],
         },
