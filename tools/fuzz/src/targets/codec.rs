@@ -61,3 +61,17 @@ fn seeds() -> Vec<Vec<u8>> {
     ];
     vec![encode(&events).to_vec(), encode(&State::default()).to_vec(), encode(&request).to_vec(), vec![1, 0]]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last one is a list that ends early.
+    #[test]
+    fn each_of_the_first_three_seeds_is_what_it_was_made_of() {
+        let seeds = seeds();
+        assert_eq!(decode::<Vec<Event>>(&seeds[0]).unwrap().len(), 9);
+        decode::<State>(&seeds[1]).unwrap();
+        decode::<Request>(&seeds[2]).unwrap();
+    }
+}

@@ -3,7 +3,7 @@
 use schedule::{CollectionDocument, FrontEnd, read_collection, read_collection_patch};
 use serde_json::Value;
 
-use super::job::{check_problems, recorded};
+use super::job::{check_problems, is_job, recorded};
 use crate::Target;
 use crate::input::{text, two_parts};
 
@@ -73,8 +73,7 @@ fn check(collection: &CollectionDocument) {
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let mut found = recorded("/jobCollections/");
-    found.retain(|body| !body.contains("\"action\""));
+    let mut found: Vec<String> = recorded(|path| path.contains("/jobCollections/") && !is_job(path));
     found.push(r#"{"location":"westus","tags":{"a":"b"},"properties":{"sku":{"name":"Free"},"quota":{"maxJobCount":3,"maxRecurrence":{"frequency":"hour","interval":2}}}}"#.to_owned());
     let first = found[0].clone();
     found.push(format!(
@@ -82,4 +81,19 @@ fn seeds() -> Vec<Vec<u8>> {
     ));
     found.push("{}".to_owned());
     found.into_iter().map(String::into_bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seed_is_accepted_by_one_of_the_interfaces() {
+        for seed in seeds() {
+            let (document, _) = two_parts(text(&seed).expect("seeds are text"));
+            let body: Value = serde_json::from_str(document).unwrap();
+            let read = |front_end| read_collection(&body, front_end).is_ok();
+            assert!(read(FrontEnd::Azure) || read(FrontEnd::Native), "{document}");
+        }
+    }
 }

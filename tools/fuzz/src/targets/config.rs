@@ -32,9 +32,7 @@ pub const TARGET: Target = Target {
 fn run(bytes: &[u8]) {
     // Only text reaches the parser: a file of other bytes is refused when it is read.
     let Some(text) = text(bytes) else { return };
-    let path = place();
-    fs::write(&path, text).expect("the scratch file can be written");
-    match Config::load(Some(&path)) {
+    match load(text) {
         Ok(config) => {
             assert!((1..=1024).contains(&config.partitions));
             assert!(!config.tokens.is_empty(), "without tokens no client could connect");
@@ -43,7 +41,7 @@ fn run(bytes: &[u8]) {
         Err(ConfigError::Read { source, .. }) => panic!("{source}"),
         Err(ConfigError::KeyFile(error)) => panic!("loading opens no key: {error}"),
         Err(error @ ConfigError::File { .. }) => {
-            assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
+            assert!(error.to_string().starts_with(&scratch_file().display().to_string()), "{error}");
         }
         Err(ConfigError::Setting(message)) => {
             let named = message.split(':').next().unwrap_or_default();
@@ -57,7 +55,13 @@ fn run(bytes: &[u8]) {
     }
 }
 
-fn place() -> PathBuf {
+fn load(text: &str) -> Result<Config, ConfigError> {
+    let path = scratch_file();
+    fs::write(&path, text).expect("the scratch file can be written");
+    Config::load(Some(&path))
+}
+
+fn scratch_file() -> PathBuf {
     static DIRECTORY: OnceLock<tempfile::TempDir> = OnceLock::new();
     let directory = DIRECTORY.get_or_init(|| tempfile::tempdir().expect("a scratch directory can be made"));
     directory.path().join("sortie.toml")
@@ -68,9 +72,11 @@ fn seeds() -> Vec<Vec<u8>> {
     let whole =
         "data = \"/var/lib/sortie\"\nlisten = \"0.0.0.0:7070\"\npartitions = 8\nkeep_ended = \"30d\"\n";
     let rest = "[egress]\nnetworks = [\"10.0.0.0/8\"]\nnames = [\"*.internal\"]\n[journal]\nsegment_bytes = 33554432\nlinger_max_us = 50\nsync = \"data\"\n[limits]\ncalls_max = 100\nlive_runs_max = 1000\n[jobs]\ntimeout = \"60s\"\nretry_count_max = 20\n[secrets]\nkey_file = \"/etc/sortie/key\"\n";
-    // Every key there is, by its default, so that mutations reach all of them.
+    // Every key there is, by its default, so that mutations reach all of them. Secrets have no default: the reference
+    // says only whether there is one.
     let settings = server::reference::settings();
-    let known = settings.iter().filter_map(|setting| Some((&setting.key, setting.value.as_ref()?)));
+    let known = settings.iter().filter(|setting| !setting.is_secret());
+    let known = known.filter_map(|setting| Some((&setting.key, setting.value.as_ref()?)));
     let lines = known.filter(|(_, value)| !value.is_null()).map(|(key, value)| format!("{key} = {value}\n"));
     let every: String = lines.collect();
     [
@@ -82,4 +88,20 @@ fn seeds() -> Vec<Vec<u8>> {
     ]
     .map(String::into_bytes)
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seed_but_the_last_is_accepted() {
+        let seeds = seeds();
+        let (last, valid) = seeds.split_last().expect("there are seeds");
+        for seed in valid {
+            let text = text(seed).expect("seeds are text");
+            load(text).unwrap_or_else(|error| panic!("{error}:\n{text}"));
+        }
+        assert!(load(text(last).expect("seeds are text")).is_err());
+    }
 }

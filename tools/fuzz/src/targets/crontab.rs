@@ -74,3 +74,22 @@ fn seeds() -> Vec<Vec<u8>> {
     ];
     tables.map(|text| text.as_bytes().to_vec()).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last one has a line that cannot be a job.
+    #[test]
+    fn every_seed_but_the_last_is_accepted() {
+        let seeds = seeds();
+        let read = |seed: &Vec<u8>| {
+            let (template, table) = first_line(text(seed).expect("seeds are text"));
+            let uri_template = Some(template).filter(|template| template.starts_with("http"));
+            read_crontab(table, CrontabOptions { uri_template }).map(|lines| lines.len())
+        };
+        assert_eq!(read(&seeds[0]).unwrap(), 2);
+        assert_eq!(read(&seeds[1]).unwrap(), 2);
+        assert!(read(&seeds[2]).is_err());
+    }
+}

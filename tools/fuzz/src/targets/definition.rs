@@ -144,3 +144,16 @@ fn seeds() -> Vec<Vec<u8>> {
     let messages = files::text("crates/core/workflow/tests/fixtures/messages.yaml");
     [delivery, messages].into_iter().chain(bad).map(String::into_bytes).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The others are the fixtures of errors.
+    #[test]
+    fn the_first_two_seeds_are_accepted() {
+        for seed in &seeds()[..2] {
+            Definition::parse(text(seed).expect("seeds are text")).unwrap();
+        }
+    }
+}

@@ -160,12 +160,12 @@ pub(super) fn check_problems(problems: &Problems) {
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let mut found = recorded("/jobs/");
+    let mut found = recorded(is_job);
     let cases = files::cases("crates/core/schedule/tests/fixtures/bad-documents.txt");
     found.extend(cases.iter().filter_map(|case| case.strip_prefix("PUT ")).map(str::to_owned));
     let call = r#""action":{"type":"http","request":{"uri":"http://a.test/","method":"GET"}}"#;
     let native = [
-        r#""at":"2026-10-25T02:30:00","timeZone":"Europe/Berlin","clockChange":{"gap":"skip","repeat":"both"}"#,
+        r#""at":"2017-10-29T02:30:00","timeZone":"Europe/Berlin","clockChange":{"gap":"skip","repeat":"both"}"#,
         r#""recurrence":{"cron":"*/5 * * * *","count":7},"missed":"all","overlap":"queue","jitter":"PT30S""#,
         r#""recurrence":{"frequency":"month","schedule":{"hours":[3],"minutes":[0,30],"monthlyOccurrences":[{"day":"friday","occurrence":-1}]}}"#,
     ];
@@ -177,8 +177,13 @@ fn seeds() -> Vec<Vec<u8>> {
     found.into_iter().map(String::into_bytes).collect()
 }
 
-/// The bodies that were sent to a path with `piece` in it, as Azure Scheduler was recorded.
-pub(super) fn recorded(piece: &str) -> Vec<String> {
+/// Whether a path of Azure Scheduler is that of a job.
+pub(super) fn is_job(path: &str) -> bool {
+    path.contains("/jobs/")
+}
+
+/// The bodies that were sent to such paths, as Azure Scheduler was recorded.
+pub(super) fn recorded(is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let directory = files::root().join("testdata/azure-scheduler");
     let mut bodies = Vec::new();
     for (_, bytes) in files::read_all(&directory).expect("the recordings can be read") {
@@ -186,11 +191,34 @@ pub(super) fn recorded(piece: &str) -> Vec<String> {
         for step in recording["steps"].as_array().into_iter().flatten() {
             let request = &step["request"];
             let path = request["path"].as_str().unwrap_or_default();
-            if request["body"].is_object() && path.contains(piece) {
+            if request["body"].is_object() && is_wanted(path) {
                 bodies.push(request["body"].to_string());
             }
         }
     }
-    assert!(!bodies.is_empty(), "there are recordings with {piece}");
+    assert!(!bodies.is_empty(), "there are recordings of such paths");
     bodies
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fixtures of errors are among the seeds; what was recorded or written as a job is one.
+    #[test]
+    fn recorded_jobs_and_those_of_the_native_form_are_accepted() {
+        let read = |seed: &[u8]| {
+            let (document, _) = two_parts(text(seed).expect("seeds are text"));
+            let body: Value = serde_json::from_str(document).map_err(|error| error.to_string())?;
+            read_job(&body, &Limits::default(), NOW).map_err(|problems| problems.to_string())
+        };
+        for part in ["clockChange", "jitter", "\"frequency\":\"month\",\"schedule\"", "\n---\n"] {
+            let seeds = seeds();
+            let with_part = seeds.iter().filter(|seed| text(seed).expect("seeds are text").contains(part));
+            let results: Vec<_> = with_part.map(|seed| read(seed)).collect();
+            assert!(results.iter().any(Result::is_ok), "no seed with {part} is valid: {results:?}");
+        }
+        let accepted: Vec<_> = seeds().into_iter().filter(|seed| read(seed).is_ok()).collect();
+        assert!(accepted.len() >= recorded(is_job).len() / 2, "{} seeds are valid", accepted.len());
+    }
 }

@@ -33,3 +33,15 @@ fn seeds() -> Vec<Vec<u8>> {
     let recorded = recorded.map(|name| files::text(&format!("testdata/azure-scheduler/{name}")));
     own.iter().map(|text| text.to_string()).chain(recorded).map(String::into_bytes).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seed_is_accepted() {
+        for seed in seeds() {
+            check(&seed).unwrap();
+        }
+    }
+}

@@ -48,13 +48,7 @@ fn run(bytes: &[u8]) {
     let Some(text) = text(bytes) else { return };
     let (schema, body) = two_parts(text);
     let Ok(schema) = serde_json::from_str::<Value>(schema) else { return };
-    let source = json!({
-        "name": "w",
-        "accept": {"schema": schema},
-        "services": {"a": {"url": "http://a.test"}},
-        "steps": {"one": {"call": {"service": "a", "method": "GET", "path": "/x"}}},
-    });
-    let source = source.to_string();
+    let source = source(&schema);
     let definition = match Definition::parse(&source) {
         Ok(definition) => definition,
         Err(problems) => return check_problems(&problems, &source),
@@ -77,6 +71,17 @@ fn run(bytes: &[u8]) {
     }
 }
 
+/// A workflow whose requests must match the schema.
+fn source(schema: &Value) -> String {
+    let source = json!({
+        "name": "w",
+        "accept": {"schema": schema},
+        "services": {"a": {"url": "http://a.test"}},
+        "steps": {"one": {"call": {"service": "a", "method": "GET", "path": "/x"}}},
+    });
+    source.to_string()
+}
+
 fn seeds() -> Vec<Vec<u8>> {
     let delivery = files::text("crates/core/workflow/tests/fixtures/delivery-request.schema.json");
     let own = [
@@ -89,4 +94,18 @@ fn seeds() -> Vec<Vec<u8>> {
     let with_body =
         |schema: &str| format!("{schema}\n---\n{{\"deliveryId\":\"d\",\"a\":[[],null]}}").into_bytes();
     own.into_iter().map(with_body).chain([with_body(&delivery)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_of_every_seed_is_accepted() {
+        for seed in seeds() {
+            let (schema, body) = two_parts(text(&seed).expect("seeds are text"));
+            Definition::parse(&source(&serde_json::from_str(schema).unwrap())).unwrap();
+            workflow::json::check(body.as_bytes()).unwrap();
+        }
+    }
 }

@@ -150,3 +150,18 @@ fn seeds() -> Vec<Vec<u8>> {
     .map(|text| text.as_bytes().to_vec())
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_and_the_address_of_every_seed_are_accepted() {
+        for seed in seeds() {
+            let (url, rest) = first_line(text(&seed).expect("seeds are text"));
+            let (_, address) = first_line(rest);
+            Url::parse(url).unwrap_or_else(|fault| panic!("{url}: {fault}"));
+            address.parse::<IpAddr>().unwrap();
+        }
+    }
+}

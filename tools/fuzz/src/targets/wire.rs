@@ -71,3 +71,25 @@ fn seeds() -> Vec<Vec<u8>> {
     .map(|text| text.as_bytes().to_vec())
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads<T: DeserializeOwned>(bytes: &[u8]) -> bool {
+        serde_json::from_slice::<T>(bytes).is_ok()
+    }
+
+    #[test]
+    fn every_seed_is_accepted_as_one_of_the_types() {
+        for seed in seeds() {
+            let accepted = [
+                reads::<DecisionRequest>(&seed),
+                reads::<BatchAnswer>(&seed),
+                reads::<RunPage>(&seed),
+                reads::<PartitionView>(&seed),
+            ];
+            assert!(accepted.contains(&true), "{}", String::from_utf8_lossy(&seed));
+        }
+    }
+}
