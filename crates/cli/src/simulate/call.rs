@@ -2,8 +2,8 @@
 
 use action::Destination;
 use bytes::Bytes;
-use engine::CallContext;
 use kernel::Run;
+use order::CallContext;
 use outbound::outcome::{Judge, never_sent};
 use outbound::{Fault, ServiceResponse, limits, sort};
 use schedule::{ActionTarget, JobDocument};
@@ -127,7 +127,7 @@ fn workflow_call(
 }
 
 /// `queue:orders`, `rabbitmq:EXCHANGE/KEY` and the like.
-fn place_of(to: &Destination<String>) -> String {
+pub(crate) fn place_of(to: &Destination<String>) -> String {
     format!("{}:{}", to.destination_type().name(), to.path(String::clone))
 }
 

@@ -8,7 +8,6 @@ mod engine;
 pub mod jobs;
 pub mod limits;
 mod metrics;
-mod order;
 mod owned_partitions;
 mod partition;
 pub mod queues;
@@ -21,5 +20,5 @@ pub use control::{
 };
 pub use engine::{CommandError, Engine, PartitionInfo, Settings};
 pub use metrics::{EngineMetrics, EngineReading};
-pub use order::{CallContext, CallOrder, CallSubject, Effects, Reply, Stop, idempotency_key};
+pub use order::{CallContext, CallOrder, CallSubject, Effects, idempotency_key};
 pub use recovery::{RecoveryError, SnapshotStore};

@@ -22,6 +22,7 @@ use journal::{AppendError, Journal, ReadError};
 use kernel::job::Job;
 use kernel::queue::{QueueNo, Queues};
 use kernel::{Command, Event, Input, Rejection, RunNo, State};
+use order::{CallReport, Effects, ReportTo, Stop};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Semaphore, oneshot};
 use types::{
@@ -32,10 +33,9 @@ use view::{Ids, View};
 use crate::engine::{CommandError, Settings};
 use crate::jobs::{JobAnswer, JobCommand, JobError};
 use crate::limits::{ENTERING_MAX, ROOM_LOOK, SPIKE_LOOK};
-use crate::order::Stop;
 use crate::queues::{QueueCommand, QueueError};
 use crate::recovery::{self, RecoveryError};
-use crate::{Catalogs, Effects, EngineMetrics};
+use crate::{Catalogs, EngineMetrics};
 
 use batch::Batch;
 use inbox_reader::InboxReader;
@@ -43,18 +43,8 @@ use inbox_reader::InboxReader;
 /// A message to a partition from the rest of the process. The channel itself is unbounded: outcomes are
 /// bounded by the calls in flight, commands and queries by the connections that wait for them.
 pub(crate) enum PartitionMessage {
-    Outcome {
-        run: RunNo,
-        work: Work,
-        attempt: u32,
-        outcome: Outcome,
-    },
-    /// A call was stopped before it was sent.
-    Withdrawn {
-        run: RunNo,
-        work: Work,
-        attempt: u32,
-    },
+    /// A call has its outcome, or was stopped before it was sent.
+    Call(CallReport),
     Command {
         id: RunId,
         by: String,
@@ -122,6 +112,8 @@ pub(crate) struct Partition<J> {
     tail: Seq,
     tx: UnboundedSender<PartitionMessage>,
     rx: UnboundedReceiver<PartitionMessage>,
+    /// Where calls report their outcomes: to this partition, through `tx`.
+    reports: ReportTo,
     inbox: InboxReader,
     /// Bytes of the requests of all runs in memory.
     live_bytes: usize,
@@ -147,6 +139,13 @@ pub(crate) struct Partition<J> {
     locks: u64,
 }
 
+fn reports_to(tx: UnboundedSender<PartitionMessage>) -> ReportTo {
+    Arc::new(move |report| {
+        // A partition that has ended does not need the outcome: its next owner calls again with the same key.
+        let _ = tx.send(PartitionMessage::Call(report));
+    })
+}
+
 impl<J: Journal> Partition<J> {
     /// Claims the partition and recovers it.
     pub(crate) async fn recover(
@@ -167,6 +166,7 @@ impl<J: Journal> Partition<J> {
             state: recovered.state,
             epoch: recovered.claim.epoch,
             tail: recovered.claim.events_tail,
+            reports: reports_to(tx.clone()),
             tx,
             rx,
             calls: BTreeMap::new(),
@@ -289,12 +289,7 @@ impl<J: Journal> Partition<J> {
 
     fn take(&mut self, batch: &mut Batch, message: PartitionMessage) -> Result<(), AppendError> {
         match message {
-            PartitionMessage::Outcome { run, work, attempt, outcome } => {
-                self.calls.remove(&(run, work));
-                self.count_outcome(work, &outcome);
-                // Stale when an operator or a crash has settled the call already: there is no one to notify.
-                let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
-            }
+            PartitionMessage::Call(report) => self.take_report(batch, report),
             PartitionMessage::Command { id, by, command, reply } => {
                 let result = match self.ended(batch, &id, &command) {
                     Some(status) => Err(Rejection::Ended(status)),
@@ -309,17 +304,22 @@ impl<J: Journal> Partition<J> {
             PartitionMessage::QueueReleased { queue, token } => self.take_released(batch, queue, token),
             PartitionMessage::Snapshot => self.snapshots.ask(),
             PartitionMessage::SnapshotDone { through } => self.snapshot_done(through),
-            PartitionMessage::Withdrawn { run, work, attempt } => {
-                self.take_withdrawn(batch, run, work, attempt)
-            }
             PartitionMessage::Drain { hand_over } => self.drain(hand_over),
             PartitionMessage::MakeCalls => self.calls_wanted = true,
         }
         Ok(())
     }
 
-    fn take_withdrawn(&mut self, batch: &mut Batch, run: RunNo, work: Work, attempt: u32) {
+    fn take_report(&mut self, batch: &mut Batch, report: CallReport) {
+        let CallReport { run, work, attempt, outcome } = report;
         self.calls.remove(&(run, work));
+        let Some(outcome) = outcome else { return self.take_withdrawn(batch, run, work, attempt) };
+        self.count_outcome(work, &outcome);
+        // Stale when an operator or a crash has settled the call already: there is no one to notify.
+        let _ = self.apply(batch, &Input::Outcome { run, work, attempt, outcome });
+    }
+
+    fn take_withdrawn(&mut self, batch: &mut Batch, run: RunNo, work: Work, attempt: u32) {
         // When the process stops, the call stays pending and is made after the next start.
         if !self.draining {
             let outcome = Outcome::Unknown {
@@ -340,8 +340,7 @@ impl<J: Journal> Partition<J> {
                 PartitionMessage::Command { reply, .. } => drop(reply.send(Err(left()))),
                 PartitionMessage::Job { reply, .. } => drop(reply.send(Err(JobError::of_stop(left())))),
                 PartitionMessage::Queue { reply, .. } => drop(reply.send(Err(QueueError::of_stop(left())))),
-                PartitionMessage::Outcome { .. }
-                | PartitionMessage::Withdrawn { .. }
+                PartitionMessage::Call(_)
                 | PartitionMessage::Query(_)
                 | PartitionMessage::QueueQuery(_)
                 | PartitionMessage::QueueReleased { .. }

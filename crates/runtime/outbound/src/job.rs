@@ -5,7 +5,7 @@ mod certificate;
 mod http;
 mod message;
 mod oauth;
-mod order;
+mod orders;
 mod send;
 mod show;
 mod status;
@@ -15,8 +15,8 @@ mod workflow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Stop;
 use host::Clock;
+use order::Stop;
 use types::{Outcome, Ticks, Timestamp};
 use vault::Vault;
 
@@ -31,7 +31,7 @@ use crate::send::Sender;
 use crate::sort::Sorted;
 
 pub(crate) use crate::job::message::is_credential;
-pub use crate::job::order::JobOrders;
+pub use crate::job::orders::JobOrders;
 pub use crate::job::workflow::{StartError, StartRequest, Starter, Starting};
 
 /// Makes the calls of jobs. Cheap to clone.

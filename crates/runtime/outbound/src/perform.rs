@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use engine::{CallOrder, CallSubject, Effects};
 use host::Clock;
 use http::HeaderMap;
+use order::{CallOrder, CallSubject, Effects};
 use types::{Outcome, Work, WorkflowName};
 use workflow::{Definition, RenderedAction};
 
@@ -88,10 +88,10 @@ struct CallAttempt<'o> {
     attempt: u32,
     definition: &'o Definition,
     version: u32,
-    context: &'o engine::CallContext,
+    context: &'o order::CallContext,
     /// The same for all attempts.
     key: String,
-    stop: &'o engine::Stop,
+    stop: &'o order::Stop,
 }
 
 /// What an attempt comes to before it leaves.

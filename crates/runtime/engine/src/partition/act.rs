@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use journal::{AppendError, Journal};
 use kernel::job::Occurrence;
 use kernel::{DropReason, Event, Fact, Fired, PendingCall, Run, RunNo, Try};
+use order::{CallContext, CallOrder, CallSubject, Reply, Stop};
 use types::{Outcome, Timestamp, Work};
 
 use super::{Batch, Partition};
 use crate::limits::HISTORY_TRIM_EVERY;
 use crate::metrics::OutcomeLabel;
-use crate::order::{CallContext, CallOrder, CallSubject, Reply, Stop};
 use crate::{EngineMetrics, archive};
 
 /// This partition's share of the gauges that all partitions add to.
@@ -154,7 +154,7 @@ impl<J: Journal> Partition<J> {
     }
 
     fn reply_for(&self, run: RunNo, attempt: Try) -> Reply {
-        Reply { to: self.tx.clone(), run, work: attempt.work, attempt: attempt.attempt, is_sent: false }
+        Reply::new(self.reports.clone(), run, attempt.work, attempt.attempt)
     }
 
     /// A run that rolls back no longer needs the calls that were not sent yet.

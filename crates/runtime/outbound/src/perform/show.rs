@@ -1,6 +1,6 @@
 //! What a work of a run sends, for people to see: rendered as for sending.
 
-use engine::{CallContext, CallSubject, Stop, idempotency_key};
+use order::{CallContext, CallSubject, Stop, idempotency_key};
 use types::Work;
 use workflow::{Definition, RenderedAction};
 

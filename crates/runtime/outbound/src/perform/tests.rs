@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::Stop;
+use order::Stop;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -71,9 +71,9 @@ fn inner(posts: &Arc<Posts>) -> PerformerInner {
     PerformerInner { client, sender, services, jobs, clock, environment, configured, halves }
 }
 
-fn context(status: RunStatus) -> engine::CallContext {
+fn context(status: RunStatus) -> order::CallContext {
     let run_id = types::RunId::new("r-1").unwrap();
-    engine::CallContext {
+    order::CallContext {
         key: run_id.clone().into(),
         run_id,
         request: Bytes::from_static(br#"{"id": 7}"#),

@@ -338,7 +338,7 @@ async fn calls_to_one_origin_wait_for_their_turn_and_can_be_stopped_there() {
         arrived.recv().await.unwrap();
         arrived.recv().await.unwrap();
         // A third one waits, and another origin does not.
-        let third = Jobs { stop: engine::Stop::default(), caller: jobs.caller.clone(), ..Jobs::new() };
+        let third = Jobs { stop: order::Stop::default(), caller: jobs.caller.clone(), ..Jobs::new() };
         let outcome = jobs.call(&http_action(&format!("http://{}/", elsewhere.address))).await;
         assert_eq!(status_and_text(&outcome).0, Some(200));
         let stopped = async {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use brokers::{Anywhere, Brokers};
-use engine::Stop;
+use order::Stop;
 use outbound::{
     ActionPart, Client, JobCall, JobCaller, JobSettings, Post, PostError, PostTarget, Posting, Sender,
     Settings, StartError, StartRequest, Starter, Starting,

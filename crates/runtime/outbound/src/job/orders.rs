@@ -1,7 +1,7 @@
 //! The engine's orders for jobs, handed to the caller.
 
-use engine::{CallContext, CallOrder, CallSubject, Stop};
 use kernel::job::Occurrence;
+use order::{CallContext, CallOrder, CallSubject, Stop};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
