@@ -1,5 +1,6 @@
 //! `sortie reference`: the tables of docs/reference, generated from the code. `cargo xtask reference` inserts them.
 
+mod brokers;
 mod commands;
 mod limits;
 mod tables;
@@ -33,6 +34,10 @@ enum ReferencePage {
     Errors,
     /// Limits
     Limits,
+    /// Every external broker
+    Brokers,
+    /// The fields of messages for external brokers, and of sources
+    BrokerFields,
 }
 
 impl Reference {
@@ -45,6 +50,8 @@ impl Reference {
             ReferencePage::MetricsRegions => tables::metrics(&server::reference::region_metrics()),
             ReferencePage::Errors => tables::errors(),
             ReferencePage::Limits => limits::render(),
+            ReferencePage::Brokers => brokers::types(),
+            ReferencePage::BrokerFields => brokers::fields(),
         };
         screen::print(&text)?;
         Ok(ExitCode::SUCCESS)

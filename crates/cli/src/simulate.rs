@@ -17,6 +17,7 @@ use types::Timestamp;
 use workflow::Definition;
 
 use self::call::CallKind;
+pub(crate) use self::call::place_of;
 use self::input::When;
 use self::report::summary::{self, Summary};
 use self::report::{Clocks, json};

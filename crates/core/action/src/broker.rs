@@ -5,13 +5,33 @@
 
 use crate::field::{Field, FieldValues};
 
-/// A kind of external broker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BrokerType {
-    Amqp,
-    RabbitMq,
-    Nats,
-    Kafka,
+/// Declares the kinds of brokers, each with its specification, in the order in which messages list them.
+macro_rules! broker_types {
+    ($($variant:ident => $spec:ident),+ $(,)?) => {
+        /// A kind of external broker.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum BrokerType {
+            $($variant,)+
+        }
+
+        impl BrokerType {
+            /// Every kind, in the order in which messages list them.
+            pub const ALL: [BrokerType; [$(stringify!($variant)),+].len()] = [$(BrokerType::$variant),+];
+
+            pub const fn spec(self) -> &'static BrokerSpec {
+                match self {
+                    $(BrokerType::$variant => &$spec,)+
+                }
+            }
+        }
+    };
+}
+
+broker_types! {
+    Amqp => AMQP,
+    RabbitMq => RABBIT_MQ,
+    Nats => NATS,
+    Kafka => KAFKA,
 }
 
 /// What Sortie knows of a kind of broker.
@@ -23,6 +43,8 @@ pub struct BrokerSpec {
     pub title: &'static str,
     /// The schemes of the URL of its service in workflow files.
     pub schemes: &'static [&'static str],
+    /// Whether that URL may name several hosts, with commas between, and no path.
+    pub several_hosts: bool,
     /// How job documents spell it.
     pub job: JobSpelling,
     /// What a message is addressed with.
@@ -38,11 +60,20 @@ pub struct JobSpelling {
     pub action_type: &'static str,
     /// The member of the action that says where the message goes.
     pub member: &'static str,
-    /// The member inside it that has the address of the broker, and the schemes of that address; without schemes it is
-    /// `host:port`. None for built-in queues and topics.
-    pub endpoint: Option<(&'static str, &'static [&'static str])>,
+    /// None for built-in queues and topics.
+    pub endpoint: Option<JobEndpoint>,
     /// Names that clients are known to write here, and what to write instead.
     pub hints: &'static [(&'static str, &'static str)],
+}
+
+/// The member of a job document that has the address of a broker.
+#[derive(Debug)]
+pub struct JobEndpoint {
+    pub member: &'static str,
+    /// The schemes of the address; without them it is `host:port`.
+    pub schemes: &'static [&'static str],
+    /// One sentence for people, also in the description of the API.
+    pub doc: &'static str,
 }
 
 /// Where at a broker a message goes.
@@ -89,12 +120,17 @@ const NATS_SCHEMES: &[&str] = &["nats", "tls"];
 
 static AMQP: BrokerSpec = BrokerSpec {
     name: "amqp",
-    title: "any broker that speaks AMQP 1.0",
+    title: "a broker that speaks AMQP 1.0",
     schemes: AMQP_SCHEMES,
+    several_hosts: false,
     job: JobSpelling {
         action_type: "Amqp",
         member: "amqp",
-        endpoint: Some(("url", AMQP_SCHEMES)),
+        endpoint: Some(JobEndpoint {
+            member: "url",
+            schemes: AMQP_SCHEMES,
+            doc: "The address of the broker, `amqp://` or `amqps://`.",
+        }),
         hints: &[("queueName", "unknown member; the queue is the address")],
     },
     destination: &[Field::name("address", "address", "The queue, topic or other address at the broker.")],
@@ -105,10 +141,15 @@ static RABBIT_MQ: BrokerSpec = BrokerSpec {
     name: "rabbitmq",
     title: "RabbitMQ",
     schemes: AMQP_SCHEMES,
+    several_hosts: false,
     job: JobSpelling {
         action_type: "RabbitMq",
         member: "rabbitMq",
-        endpoint: Some(("url", AMQP_SCHEMES)),
+        endpoint: Some(JobEndpoint {
+            member: "url",
+            schemes: AMQP_SCHEMES,
+            doc: "The address of the broker, `amqp://` or `amqps://`; a virtual host is its path.",
+        }),
         hints: &[("queueName", "unknown member; a queue is the routingKey of the exchange without a name")],
     },
     destination: &[
@@ -122,10 +163,15 @@ static NATS: BrokerSpec = BrokerSpec {
     name: "nats",
     title: "NATS",
     schemes: NATS_SCHEMES,
+    several_hosts: true,
     job: JobSpelling {
         action_type: "Nats",
         member: "nats",
-        endpoint: Some(("url", NATS_SCHEMES)),
+        endpoint: Some(JobEndpoint {
+            member: "url",
+            schemes: NATS_SCHEMES,
+            doc: "The addresses of the servers, `nats://` or `tls://`, separated by commas.",
+        }),
         hints: &[],
     },
     destination: &[
@@ -133,7 +179,8 @@ static NATS: BrokerSpec = BrokerSpec {
         Field::flag(
             "stream",
             "stream",
-            "Whether a JetStream stream must confirm the message; true if absent.",
+            "Whether a JetStream stream must confirm the message; true if absent. Without a stream the server has \
+             received it, and no more is known.",
         ),
     ],
     origin: Some(&[
@@ -146,10 +193,15 @@ static KAFKA: BrokerSpec = BrokerSpec {
     name: "kafka",
     title: "Kafka",
     schemes: &["kafka"],
+    several_hosts: true,
     job: JobSpelling {
         action_type: "Kafka",
         member: "kafka",
-        endpoint: Some(("servers", &[])),
+        endpoint: Some(JobEndpoint {
+            member: "servers",
+            schemes: &[],
+            doc: "The servers as `host:port`, separated by commas.",
+        }),
         hints: &[("url", "unknown member; kafka has servers, like broker-1:9092,broker-2:9092")],
     },
     destination: &[
@@ -160,17 +212,24 @@ static KAFKA: BrokerSpec = BrokerSpec {
 };
 
 impl BrokerType {
-    /// Every kind, in the order in which messages list them.
-    pub const ALL: [BrokerType; 4] =
-        [BrokerType::Amqp, BrokerType::RabbitMq, BrokerType::Nats, BrokerType::Kafka];
-
-    pub const fn spec(self) -> &'static BrokerSpec {
-        match self {
-            BrokerType::Amqp => &AMQP,
-            BrokerType::RabbitMq => &RABBIT_MQ,
-            BrokerType::Nats => &NATS,
-            BrokerType::Kafka => &KAFKA,
+    /// The schemes of all kinds, each once, in the order in which messages list them.
+    pub fn schemes() -> Vec<&'static str> {
+        let mut schemes = Vec::new();
+        for scheme in BrokerType::ALL.iter().flat_map(|broker| broker.spec().schemes) {
+            if !schemes.contains(scheme) {
+                schemes.push(*scheme);
+            }
         }
+        schemes
+    }
+
+    /// Whether a URL of this scheme may name several hosts.
+    pub fn has_several_hosts(scheme: &str) -> bool {
+        let of_scheme = |broker: &BrokerType| broker.spec().schemes.contains(&scheme);
+        BrokerType::ALL
+            .iter()
+            .find(|broker| of_scheme(broker))
+            .is_some_and(|broker| broker.spec().several_hosts)
     }
 
     /// The destination that these fields describe; none when a required one is missing.
@@ -313,6 +372,16 @@ mod tests {
                 assert!(names.insert(name), "{name} is declared twice");
             }
             assert!(!spec.schemes.is_empty(), "{}: a service has a URL", spec.name);
+        }
+    }
+
+    #[test]
+    fn brokers_that_share_a_scheme_agree_on_the_number_of_hosts() {
+        for broker in BrokerType::ALL {
+            for scheme in broker.spec().schemes {
+                let several = BrokerType::has_several_hosts(scheme);
+                assert_eq!(several, broker.spec().several_hosts, "{} at {scheme}", broker.spec().name);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ mod destination;
 mod field;
 mod origin;
 
-pub use broker::{BrokerDestination, BrokerOrigin, BrokerSpec, BrokerType, JobSpelling};
+pub use broker::{BrokerDestination, BrokerOrigin, BrokerSpec, BrokerType, JobEndpoint, JobSpelling};
 pub use destination::{Destination, DestinationType, Transport};
 pub use field::{Field, FieldKind, FieldValue, FieldValues};
 pub use origin::{Origin, OriginType};

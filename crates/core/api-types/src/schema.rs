@@ -1,6 +1,7 @@
 //! How the types of the API describe themselves in its OpenAPI document.
 
 use std::any::type_name;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
@@ -22,7 +23,7 @@ pub trait ApiObject {
 
 /// The schemas that have a name.
 #[derive(Debug, Default)]
-pub struct Components(BTreeMap<&'static str, Component>);
+pub struct Components(BTreeMap<Cow<'static, str>, Component>);
 
 #[derive(Debug)]
 struct Component {
@@ -35,17 +36,17 @@ impl Components {
     /// Describes a type under a name, once, and refers to it.
     pub fn named<T: ?Sized>(
         &mut self,
-        name: &'static str,
+        name: impl Into<Cow<'static, str>>,
         describe: impl FnOnce(&mut Components) -> Value,
     ) -> Value {
-        let of = type_name::<T>();
-        match self.0.get(name) {
+        let (name, of) = (name.into(), type_name::<T>());
+        match self.0.get(&name) {
             Some(known) => assert_eq!(known.of, of, "two types are called {name}"),
             None => {
                 // Before it is described: it may refer to itself.
-                self.0.insert(name, Component { of, schema: Value::Null });
+                self.0.insert(name.clone(), Component { of, schema: Value::Null });
                 let schema = describe(self);
-                self.0.insert(name, Component { of, schema });
+                self.0.insert(name.clone(), Component { of, schema });
             }
         }
         json!({ "$ref": format!("#/components/schemas/{name}") })
@@ -62,7 +63,7 @@ impl Components {
 
     /// All of them, by name.
     pub fn into_schemas(self) -> Map<String, Value> {
-        self.0.into_iter().map(|(name, component)| (name.to_owned(), component.schema)).collect()
+        self.0.into_iter().map(|(name, component)| (name.into_owned(), component.schema)).collect()
     }
 }
 

@@ -45,6 +45,6 @@ pub use resource::{
     COLLECTION_TYPE, HISTORY_TYPE, JOB_TYPE, Resource, ResourceIdentity, ResourcePage, Scope, identity,
 };
 pub use saying::When;
-pub use shapes::secret_members;
+pub use shapes::{action_members, secret_members};
 pub use spelling::{ActionName, ActionType, CollectionState, HistoryStatus, Plan, QuotaFrequency};
 pub use view::{Dialect, JobStatus, JobView};

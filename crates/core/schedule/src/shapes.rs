@@ -9,7 +9,7 @@ use crate::spelling::{
     CollectionState, Frequency, Gap, Missed, Overlap, Plan, QuotaFrequency, Repeat, Switch, WeekDay,
 };
 
-pub use self::action::secret_members;
+pub use self::action::{action_members, secret_members};
 
 use self::action::ACTION;
 

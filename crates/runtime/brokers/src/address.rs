@@ -20,8 +20,6 @@ pub(crate) struct Schemes {
 
 pub(crate) const AMQP: Schemes =
     Schemes { plain: "amqp://", plain_port: 5672, tls: "amqps://", tls_port: 5671 };
-pub(crate) const NATS: Schemes =
-    Schemes { plain: "nats://", plain_port: 4222, tls: "tls://", tls_port: 4222 };
 
 impl Address {
     pub(crate) fn parse(url: &str, schemes: &Schemes) -> Result<Address, String> {

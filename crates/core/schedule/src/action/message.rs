@@ -129,11 +129,10 @@ impl DeclaredMessage {
     /// The message that the members of a stored action describe.
     pub(super) fn from_members(kind: DestinationType, value: Value) -> Result<DeclaredMessage, Error> {
         let Value::Object(mut members) = value else { return Err(Error::custom("a target is an object")) };
-        let address = kind.job().and_then(|spelling| spelling.endpoint);
-        let endpoint = match address {
+        let endpoint = match kind.job().and_then(|spelling| spelling.endpoint.as_ref()) {
             None => None,
-            Some((address, _)) => Some(StoredEndpoint {
-                url: member(&mut members, address)?,
+            Some(endpoint) => Some(StoredEndpoint {
+                url: member(&mut members, endpoint.member)?,
                 username: member(&mut members, "username")?,
                 password: members.remove("password").map_or(Ok(Secret::default()), serde_json::from_value)?,
             }),
@@ -173,9 +172,9 @@ impl Serialize for DeclaredMessage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         let kind = self.to.destination_type();
-        let address = kind.job().and_then(|spelling| spelling.endpoint);
-        if let (Some((address, _)), Some(endpoint)) = (address, &self.endpoint) {
-            map.serialize_entry(address, &endpoint.url)?;
+        let declared = kind.job().and_then(|spelling| spelling.endpoint.as_ref());
+        if let (Some(declared), Some(endpoint)) = (declared, &self.endpoint) {
+            map.serialize_entry(declared.member, &endpoint.url)?;
         }
         for (name, value) in self.to.fields().iter() {
             let field = kind.fields().iter().find(|field| field.name == name);

@@ -159,7 +159,7 @@ static RETRY_POLICY: LazyLock<Shape> = LazyLock::new(|| Shape {
 /// The shape of a declared destination: the address of its broker, its fields, who signs in, and the message.
 fn declared_shape(kind: DestinationType, spelling: &'static JobSpelling) -> Shape {
     let mut members = Vec::new();
-    members.extend(spelling.endpoint.map(|(address, _)| required(address, MemberKind::Text)));
+    members.extend(spelling.endpoint.iter().map(|endpoint| required(endpoint.member, MemberKind::Text)));
     members.extend(kind.fields().iter().map(|field| ShapeMember {
         name: field.member,
         kind: match field.kind {
@@ -188,6 +188,23 @@ pub fn secret_members() -> &'static [(String, Vec<&'static str>)] {
         found
     });
     &SECRETS
+}
+
+/// Every member that clients may write below an action or its errorAction, as a path.
+pub fn action_members() -> Vec<String> {
+    let mut found = Vec::new();
+    collect_members(&ERROR_ACTION, "", &mut found);
+    found
+}
+
+fn collect_members(shape: &Shape, path: &str, found: &mut Vec<String>) {
+    for member in shape.members.iter().filter(|member| !matches!(member.kind, MemberKind::ReadOnly)) {
+        let path = below(path, member.name);
+        if let MemberKind::Object(shape) = &member.kind {
+            collect_members(shape, &path, found);
+        }
+        found.push(path);
+    }
 }
 
 fn collect_secrets(shape: &Shape, path: &str, found: &mut Vec<(String, Vec<&'static str>)>) {

@@ -1,5 +1,6 @@
 //! Checks URLs and paths: what is literal in them must be safe, what is not must stay in its place.
 
+use action::BrokerType;
 use http::Uri;
 use http::uri::Authority;
 
@@ -18,7 +19,6 @@ pub(super) fn check_base(text: &str) -> Result<String, String> {
 
 /// The URL of a service of any kind: HTTP, or a broker at one or several hosts.
 pub(super) fn check_service(text: &str) -> Result<String, String> {
-    const BROKERS: [&str; 5] = ["amqp", "amqps", "nats", "tls", "kafka"];
     if text.starts_with("http://") || text.starts_with("https://") {
         return check_base(text);
     }
@@ -26,8 +26,9 @@ pub(super) fn check_service(text: &str) -> Result<String, String> {
     if text.contains('@') {
         return Err("must not hold a user or password; use username and secret".to_owned());
     }
-    let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| BROKERS.contains(scheme)) else {
-        let brokers = BROKERS.join("://, ");
+    let brokers = BrokerType::schemes();
+    let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| brokers.contains(scheme)) else {
+        let brokers = brokers.join("://, ");
         return Err(format!("{} must begin with http:// or https://, or with {brokers}://", quote(text)));
     };
     if text.len() > 2048
@@ -36,8 +37,8 @@ pub(super) fn check_service(text: &str) -> Result<String, String> {
     {
         return Err(format!("{} has a character that an address cannot have", quote(text)));
     }
-    // Only brokers of the first kind have a path, a virtual host, and they have one host.
-    let several = matches!(scheme, "nats" | "tls" | "kafka");
+    // Only brokers with one host have a path, which names a virtual host.
+    let several = BrokerType::has_several_hosts(scheme);
     let (hosts, path) = match rest.split_once('/') {
         Some((host, path)) if !several => (host, path),
         _ => (rest.trim_end_matches('/'), ""),

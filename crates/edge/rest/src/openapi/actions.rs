@@ -1,43 +1,23 @@
 //! What jobs do when they fire, in the members of Azure Scheduler.
 
+use action::{DestinationType, Field, FieldKind, JobSpelling};
+use api_types::Components;
+use schedule::spelling::{
+    self, AuthenticationType, BusAuthenticationType, Envelope, RetryType, TransportType,
+};
+
 use super::build::{
-    anything, boolean, described, integer, map_of, object, of, one_of, optional, required, text, time,
+    Member, Schema, anything, boolean, described, integer, map_of, named, object, of, one_of, optional,
+    required, text, time,
 };
 
 described! {
-    JobAction(c) => object([
-        required("type", of::<ActionType>(c)),
-        optional("request", of::<JobRequest>(c).or_null()),
-        optional("queueMessage", of::<StorageQueueMessage>(c).or_null()),
-        optional("serviceBusQueueMessage", of::<ServiceBusQueueMessage>(c).or_null()),
-        optional("serviceBusTopicMessage", of::<ServiceBusTopicMessage>(c).or_null()),
-        optional("workflow", of::<WorkflowStart>(c).or_null()),
-        optional("queue", of::<QueueMessage>(c).or_null()),
-        optional("topic", of::<TopicMessage>(c).or_null()),
-        optional("amqp", of::<AmqpMessage>(c).or_null()),
-        optional("rabbitMq", of::<RabbitMqMessage>(c).or_null()),
-        optional("nats", of::<NatsMessage>(c).or_null()),
-        optional("kafka", of::<KafkaMessage>(c).or_null()),
-        optional("retryPolicy", of::<JobRetryPolicy>(c).or_null()),
+    JobAction(c) => object(call_members(c).chain([
         optional("errorAction", of::<JobErrorAction>(c).or_null()),
-    ]);
+    ]));
 
     /// What runs when the action has used up its retries.
-    JobErrorAction(c) => object([
-        required("type", of::<ActionType>(c)),
-        optional("request", of::<JobRequest>(c).or_null()),
-        optional("queueMessage", of::<StorageQueueMessage>(c).or_null()),
-        optional("serviceBusQueueMessage", of::<ServiceBusQueueMessage>(c).or_null()),
-        optional("serviceBusTopicMessage", of::<ServiceBusTopicMessage>(c).or_null()),
-        optional("workflow", of::<WorkflowStart>(c).or_null()),
-        optional("queue", of::<QueueMessage>(c).or_null()),
-        optional("topic", of::<TopicMessage>(c).or_null()),
-        optional("amqp", of::<AmqpMessage>(c).or_null()),
-        optional("rabbitMq", of::<RabbitMqMessage>(c).or_null()),
-        optional("nats", of::<NatsMessage>(c).or_null()),
-        optional("kafka", of::<KafkaMessage>(c).or_null()),
-        optional("retryPolicy", of::<JobRetryPolicy>(c).or_null()),
-    ]);
+    JobErrorAction(c) => object(call_members(c));
 
     JobBrokeredProperties(c) => object([
         optional("contentType", text().or_null()),
@@ -65,7 +45,7 @@ described! {
 
     /// Basic: username, password. ClientCertificate: pfx, password. ActiveDirectoryOAuth: tenant, audience, clientId, secret.
     JobAuthentication(c) => object([
-        required("type", one_of(&["Basic", "ClientCertificate", "ActiveDirectoryOAuth", "NotSpecified"])),
+        required("type", one_of(AuthenticationType::SPELLINGS)),
         optional("username", text().or_null()),
         optional("password", text().or_null().write_only()),
         optional("pfx", text().or_null().write_only().describe("A PKCS#12 file in base64.")),
@@ -79,7 +59,7 @@ described! {
     ]);
 
     JobRetryPolicy(c) => object([
-        optional("retryType", one_of(&["none", "fixed", "exponential"]).or_null().default("fixed")),
+        optional("retryType", one_of(RetryType::SPELLINGS).or_null().default("fixed")),
         optional("retryInterval", text().or_null().describe("A length of time: `30s`, `PT30S` or `00:00:30`.").default("PT30S")),
         optional("retryCount", integer().or_null().minimum(0).default(4)),
         optional("maxRetryInterval", text().or_null().describe("The longest delay of an exponential policy.")),
@@ -91,14 +71,14 @@ described! {
         required("queueName", text()),
         optional("sasToken", text().or_null().write_only().describe("Sealed when it is stored, and never shown.")),
         required("message", text()),
-        optional("envelope", one_of(&["xml", "none"]).or_null()),
+        optional("envelope", one_of(Envelope::SPELLINGS).or_null()),
     ]);
 
     /// A message for Service Bus, or for a server that speaks like it.
     ServiceBusQueueMessage(c) => object([
         required("queueName", text()),
         required("namespace", text().describe("The name of a namespace of Azure, its host, or the URL of a server that speaks like it.")),
-        required("transportType", one_of(&["notSpecified", "netMessaging", "amqp"])),
+        required("transportType", one_of(TransportType::SPELLINGS)),
         optional("authentication", of::<ServiceBusAuthentication>(c).or_null()),
         required("message", text()),
         optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()),
@@ -109,7 +89,7 @@ described! {
     ServiceBusTopicMessage(c) => object([
         required("topicPath", text()),
         required("namespace", text().describe("The name of a namespace of Azure, its host, or the URL of a server that speaks like it.")),
-        required("transportType", one_of(&["notSpecified", "netMessaging", "amqp"])),
+        required("transportType", one_of(TransportType::SPELLINGS)),
         optional("authentication", of::<ServiceBusAuthentication>(c).or_null()),
         required("message", text()),
         optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()),
@@ -122,74 +102,59 @@ described! {
         optional("body", anything()),
     ]);
 
-    /// A message for a built-in queue.
-    QueueMessage(c) => object([
-        required("name", text()),
-        required("message", text()),
-        optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()),
-        optional("customMessageProperties", map_of(text()).or_null()),
-    ]);
-
-    /// A message for a built-in topic.
-    TopicMessage(c) => object([
-        required("name", text()),
-        required("message", text()),
-        optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()),
-        optional("customMessageProperties", map_of(text()).or_null()),
-    ]);
-
-    /// A message for a broker that speaks AMQP 1.0.
-    AmqpMessage(c) => object([
-        required("url", text()),
-        required("address", text()),
-        optional("username", text().or_null()),
-        optional("password", text().or_null().write_only().describe("Sealed when it is stored, and never shown.")),
-        required("message", text()),
-        optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()),
-        optional("customMessageProperties", map_of(text()).or_null()),
-    ]);
-
-    /// A message for RabbitMQ.
-    RabbitMqMessage(c) => object([
-        required("url", text()),
-        optional("exchange", text().or_null()),
-        required("routingKey", text()),
-        optional("username", text().or_null()),
-        optional("password", text().or_null().write_only().describe("Sealed when it is stored, and never shown.")),
-        required("message", text()),
-        optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()),
-        optional("customMessageProperties", map_of(text()).or_null()),
-    ]);
-
-    /// A message for NATS.
-    NatsMessage(c) => object([
-        required("url", text()),
-        required("subject", text()),
-        optional("stream", boolean().or_null().describe("Whether a stream must confirm it; true when absent.")),
-        optional("username", text().or_null()),
-        optional("password", text().or_null().write_only().describe("Sealed when it is stored, and never shown.")),
-        required("message", text()),
-        optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()),
-        optional("customMessageProperties", map_of(text()).or_null()),
-    ]);
-
-    /// A message for Kafka.
-    KafkaMessage(c) => object([
-        required("servers", text()),
-        required("topic", text()),
-        optional("key", text().or_null()),
-        optional("username", text().or_null()),
-        optional("password", text().or_null().write_only().describe("Sealed when it is stored, and never shown.")),
-        required("message", text()),
-        optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()),
-        optional("customMessageProperties", map_of(text()).or_null()),
-    ]);
-
-    ActionType(c) => one_of(&["Http", "Https", "StorageQueue", "ServiceBusQueue", "ServiceBusTopic", "Workflow", "Queue", "Topic", "Amqp", "RabbitMq", "Nats", "Kafka"]);
+    ActionType(c) => one_of(spelling::ActionType::SPELLINGS);
 
     ServiceBusAuthentication(c) => object([
         optional("sasKeyName", text()),
         optional("sasKey", text().or_null().write_only().describe("Sealed when it is stored, and never shown.")),
-        optional("type", one_of(&["sharedAccessKey", "notSpecified"])),
+        optional("type", one_of(BusAuthenticationType::SPELLINGS)),
     ]);
+}
+
+/// What an action and its errorAction have in common: a target for each type, and how it is retried.
+fn call_members(c: &mut Components) -> impl Iterator<Item = Member> + use<> {
+    let mut members = vec![
+        required("type", of::<ActionType>(c)),
+        optional("request", of::<JobRequest>(c).or_null()),
+        optional("queueMessage", of::<StorageQueueMessage>(c).or_null()),
+        optional("serviceBusQueueMessage", of::<ServiceBusQueueMessage>(c).or_null()),
+        optional("serviceBusTopicMessage", of::<ServiceBusTopicMessage>(c).or_null()),
+        optional("workflow", of::<WorkflowStart>(c).or_null()),
+    ];
+    for kind in DestinationType::SPELLED_IN_JOBS {
+        members.extend(kind.job().map(|job| optional(job.member, declared_message(kind, job, c).or_null())));
+    }
+    members.push(optional("retryPolicy", of::<JobRetryPolicy>(c).or_null()));
+    members.into_iter()
+}
+
+/// A message for a destination that `action` declares.
+fn declared_message(kind: DestinationType, job: &JobSpelling, c: &mut Components) -> Schema {
+    named(c, format!("{}Message", job.action_type), |c| {
+        let mut members = Vec::new();
+        if let Some(endpoint) = &job.endpoint {
+            members.push(required(endpoint.member, text().describe(endpoint.doc)));
+        }
+        members.extend(kind.fields().iter().map(declared_field));
+        if job.endpoint.is_some() {
+            let password = text().or_null().write_only();
+            members.push(optional("username", text().or_null()));
+            members
+                .push(optional("password", password.describe("Sealed when it is stored, and never shown.")));
+        }
+        members.push(required("message", text()));
+        members.push(optional("brokeredMessageProperties", of::<JobBrokeredProperties>(c).or_null()));
+        members.push(optional("customMessageProperties", map_of(text()).or_null()));
+        object(members).describe(&format!("A message for {}.", kind.title()))
+    })
+}
+
+fn declared_field(field: &Field) -> Member {
+    let schema = match field.kind {
+        FieldKind::Name | FieldKind::Text => text(),
+        FieldKind::Flag => boolean(),
+        FieldKind::Choice(words) => one_of(words),
+    };
+    let schema = schema.describe(field.doc);
+    if field.required { required(field.member, schema) } else { optional(field.member, schema.or_null()) }
 }

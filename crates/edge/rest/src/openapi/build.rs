@@ -105,6 +105,15 @@ pub(super) fn of<T: ApiSchema>(components: &mut Components) -> Schema {
     Schema(T::schema(components))
 }
 
+/// A schema under a name that is only known when the document is made. One declaration owns all names of that kind.
+pub(super) fn named(
+    components: &mut Components,
+    name: String,
+    describe: impl FnOnce(&mut Components) -> Schema,
+) -> Schema {
+    Schema(components.named::<Schema>(name, |components| describe(components).0))
+}
+
 impl Schema {
     pub(super) fn or_null(self) -> Schema {
         Schema(nullable(self.0))

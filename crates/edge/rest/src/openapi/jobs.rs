@@ -1,5 +1,9 @@
 //! Collections and jobs, in the members of Azure Scheduler.
 
+use schedule::spelling::{
+    self, ActionName, CollectionState, Frequency, Gap, Missed, Overlap, Plan, QuotaFrequency, Repeat,
+};
+
 use super::actions::JobAction;
 use super::build::{
     anything_named, boolean, described, integer, list_of, map_of, object, of, one_of, optional, required,
@@ -39,14 +43,14 @@ described! {
         optional("clockChange", of::<JobClockChange>(c).or_null()),
         optional("jitter", text().or_null().describe("A length of time: `30s`, `PT30S` or `00:00:30`.")),
         required("action", of::<JobAction>(c)),
-        optional("missed", one_of(&["latest", "all", "skip"]).or_null().default("latest")),
-        optional("overlap", one_of(&["skip", "queue", "allow"]).or_null().default("skip")),
+        optional("missed", one_of(Missed::SPELLINGS).or_null().default("latest")),
+        optional("overlap", one_of(Overlap::SPELLINGS).or_null().default("skip")),
         optional("state", of::<JobState>(c).or_null().describe("Write enabled or disabled.")),
         optional("status", of::<JobStatus>(c).or_null()),
     ]);
 
     JobRecurrence(c) => object([
-        optional("frequency", one_of(&["minute", "hour", "day", "week", "month"]).or_null()),
+        optional("frequency", one_of(Frequency::SPELLINGS).or_null()),
         optional("interval", integer().or_null().minimum(1).default(1)),
         optional("cron", text().or_null().describe("Five fields, or six with seconds first; in place of frequency, interval and schedule.")),
         optional("count", integer().or_null().minimum(1)),
@@ -76,7 +80,7 @@ described! {
     JobAttempt(c) => object([
         required("run", text().describe("The run that the attempt belongs to.")),
         required("byHand", boolean()),
-        required("actionName", one_of(&["MainAction", "ErrorAction"])),
+        required("actionName", one_of(ActionName::SPELLINGS)),
         required("status", one_of(&["completed", "failed"])),
         required("message", text()),
         required("startTime", time()),
@@ -116,12 +120,12 @@ described! {
 
     CollectionProperties(c) => object([
         optional("sku", of::<CollectionPlan>(c).or_null()),
-        optional("state", one_of(&["Enabled", "Disabled", "Suspended"]).or_null().default("Enabled")),
+        optional("state", one_of(CollectionState::SPELLINGS).or_null().default("Enabled")),
         optional("quota", of::<CollectionQuota>(c).or_null()),
     ]);
 
     CollectionPlan(c) => object([
-        required("name", one_of(&["Sortie", "Standard", "Free", "P10Premium", "P20Premium", "Premium"]).default("Sortie")),
+        required("name", one_of(Plan::SPELLINGS).default("Sortie")),
     ]);
 
     CollectionQuota(c) => object([
@@ -131,13 +135,13 @@ described! {
     ]);
 
     QuotaRecurrence(c) => object([
-        required("frequency", one_of(&["second", "minute", "hour", "day", "week", "month"])),
+        required("frequency", one_of(QuotaFrequency::SPELLINGS)),
         required("interval", integer().minimum(1)),
     ]);
 
     JobClockChange(c) => object([
-        optional("gap", one_of(&["end", "skip"]).or_null().default("end")),
-        optional("repeat", one_of(&["first", "both"]).or_null().default("first")),
+        optional("gap", one_of(Gap::SPELLINGS).or_null().default("end")),
+        optional("repeat", one_of(Repeat::SPELLINGS).or_null().default("first")),
     ]);
 
     JobSchedule(c) => object([
@@ -148,7 +152,7 @@ described! {
         optional("monthlyOccurrences", list_of(of::<MonthlyOccurrence>(c)).or_null()),
     ]);
 
-    WeekDay(c) => one_of(&["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]);
+    WeekDay(c) => one_of(spelling::WeekDay::SPELLINGS);
 
     MonthlyOccurrence(c) => object([
         required("day", of::<WeekDay>(c)),

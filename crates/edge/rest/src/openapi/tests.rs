@@ -52,6 +52,27 @@ fn the_document_names_every_route_and_no_other() {
     assert!(described.len() > 80, "the table has all areas");
 }
 
+/// The members that clients may write, as paths.
+fn members_below(document: &Value, schema: &Value, path: &str, found: &mut BTreeSet<String>) {
+    let schema = follow(document, schema.pointer("/anyOf/0").unwrap_or(schema));
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        if member["readOnly"] == true {
+            continue;
+        }
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        members_below(document, member, &path, found);
+        found.insert(path);
+    }
+}
+
+#[test]
+fn the_document_names_every_member_of_an_action_and_no_other() {
+    let document = compose();
+    let mut described = BTreeSet::new();
+    members_below(&document, &document["components"]["schemas"]["JobErrorAction"], "", &mut described);
+    assert_eq!(described, schedule::action_members().into_iter().collect());
+}
+
 #[test]
 fn every_reference_leads_somewhere_and_nothing_is_described_in_vain() {
     let document = compose();

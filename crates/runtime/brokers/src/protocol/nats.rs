@@ -21,7 +21,7 @@ use types::Message;
 pub(crate) use receive::{ConsumerSpec, NatsReceiver, NatsTicket};
 
 use self::violations::Violations;
-use crate::address::{Address, NATS};
+use crate::address::{Address, Schemes};
 use crate::dial::Dialer;
 use crate::pool::{ConnectionKey, PooledConnection};
 use crate::protocol::BrokerPools;
@@ -46,6 +46,8 @@ impl PooledConnection for NatsConnection {
         self.client.connection_state() == State::Connected
     }
 }
+
+const SCHEMES: Schemes = Schemes { plain: "nats://", plain_port: 4222, tls: "tls://", tls_port: 4222 };
 
 /// Longer than any patience: time is kept by those who ask.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
@@ -200,7 +202,7 @@ impl NatsConnection {
 }
 
 pub(super) fn servers(url: &str) -> Result<Vec<Address>, SendError> {
-    url.split(',').map(|one| Address::parse(one.trim(), &NATS).map_err(SendError::Refused)).collect()
+    url.split(',').map(|one| Address::parse(one.trim(), &SCHEMES).map_err(SendError::Refused)).collect()
 }
 
 fn check_subject(subject: &str) -> Result<(), SendError> {

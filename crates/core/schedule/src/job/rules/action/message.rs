@@ -32,13 +32,12 @@ pub(super) fn check(call: &Members, path: &str, limits: &Limits, report: &mut Re
         check_segments(bus, entity, &path, report);
     }
     for kind in DestinationType::SPELLED_IN_JOBS {
-        let Some(JobSpelling { member, endpoint: Some((address, schemes)), .. }) = kind.job() else {
-            continue;
-        };
+        let Some(JobSpelling { member, endpoint: Some(endpoint), .. }) = kind.job() else { continue };
         let Some(Value::Object(broker)) = call.get(*member) else { continue };
         let path = below(path, member);
-        if let Some(Err(message)) = text(broker, address).map(|text| check_broker(text, schemes)) {
-            report.add(&below(&path, address), message);
+        let address = text(broker, endpoint.member);
+        if let Some(Err(message)) = address.map(|address| check_broker(address, endpoint.schemes)) {
+            report.add(&below(&path, endpoint.member), message);
         }
         check_login(broker, &path, report);
     }
