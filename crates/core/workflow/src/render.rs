@@ -107,6 +107,9 @@ fn render_url(action: &HttpAction, frame: &Frame<'_>) -> Result<String, RenderEr
 
 /// `.` and `..` mean another resource, and encoding them does not help: servers decode before they resolve.
 fn refuse_dot_segments(path: &str) -> Result<(), RenderError> {
+    if !path.contains('.') {
+        return Ok(());
+    }
     let path = path.split(['?', '#']).next().unwrap_or(path);
     match path.split('/').find(|segment| matches!(*segment, "." | "..")) {
         Some(segment) => Err(RenderError::new("path", format!("'{segment}' would change the path"))),
@@ -234,14 +237,19 @@ pub(crate) fn scalar<'j>(expression: &Expression, json: &'j str) -> Result<Cow<'
 /// Appends `text` with all but unreserved characters encoded, so that it stays within one segment.
 pub(crate) fn percent_encode(text: &str, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let is_unreserved =
+        |byte| matches!(byte, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~');
+    // Most ids are like this, and are copied at once.
+    if text.bytes().all(is_unreserved) {
+        return out.push_str(text);
+    }
     for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ => {
-                out.push('%');
-                out.push(char::from(HEX[usize::from(byte >> 4)]));
-                out.push(char::from(HEX[usize::from(byte & 15)]));
-            }
+        if is_unreserved(byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
         }
     }
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
-use journal::{AppendError, Claim, Journal, OpenError, RECORD_BYTES_MAX, ReadError, Record, Room, Snapshot};
+use journal::{AppendError, Claim, Journal, OpenError, ReadError, Record, Room, Snapshot};
 use tokio::sync::watch;
 use types::{Epoch, PartitionId, Seq};
 
 use crate::disk::{Disk, RealDisk};
 use crate::index::{Index, Lookup, Stream};
-use crate::log::{Log, LogCompletion, LogOperation, LogRequest};
+use crate::log::{Log, LogCompletion, LogOperation, LogRequest, LogResult};
 use crate::manual_writer::ManualWriter;
 use crate::queue::RequestQueue;
 use crate::reader::LogReader;
@@ -90,16 +90,14 @@ impl DiskJournal {
         slots.filter_map(|slot| Some((self.index.partition(slot), self.index.stopped(slot)?))).collect()
     }
 
-    async fn ask(
+    // Not async: each append would pay for a second future around that of the queue.
+    fn ask(
         &self,
         partition: PartitionId,
         ask: LogOperation,
         bytes: usize,
-    ) -> Result<LogCompletion, AppendError> {
-        if bytes > RECORD_BYTES_MAX {
-            return Err(AppendError::TooLarge { bytes, bytes_max: RECORD_BYTES_MAX });
-        }
-        self.queue.ask(LogRequest { slot: self.index.slot(partition), ask }, bytes).await
+    ) -> impl Future<Output = LogResult> + Send + '_ {
+        self.queue.ask(LogRequest { slot: self.index.slot(partition), ask }, bytes)
     }
 
     async fn read_stream(

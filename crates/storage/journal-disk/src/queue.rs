@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use journal::AppendError;
+use journal::{AppendError, RECORD_BYTES_MAX};
 use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::limits::{WAITING_BYTES_MAX, WAITING_COST_BYTES};
@@ -58,8 +58,11 @@ impl RequestQueue {
         }
     }
 
-    /// Waits for room, then for the answer.
+    /// Refuses what is larger than a record may be. Waits for room, then for the answer.
     pub async fn ask(&self, request: LogRequest, bytes: usize) -> LogResult {
+        if bytes > RECORD_BYTES_MAX {
+            return Err(AppendError::TooLarge { bytes, bytes_max: RECORD_BYTES_MAX });
+        }
         let permits = 1 + bytes / WAITING_COST_BYTES;
         let Ok(permit) = self.permits.acquire_many(permits as u32).await else {
             return Err(AppendError::Closed);

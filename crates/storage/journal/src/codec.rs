@@ -7,6 +7,9 @@ use serde::de::DeserializeOwned;
 /// The only version so far. A reader must support every version that was ever written.
 const VERSION: u8 = 1;
 
+/// Bytes that an encoding begins with room for: more than most events and documents have, and little beside a request.
+const CAPACITY: usize = 256;
+
 /// Bytes that a newer version of this program has written, or another program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("written by a newer version of Sortie, or not by Sortie (format {found:?})")]
@@ -15,13 +18,20 @@ pub struct Unreadable {
 }
 
 pub fn encode<T: Serialize + ?Sized>(value: &T) -> Bytes {
-    let bytes = postcard::to_extend(value, vec![VERSION]);
+    let bytes = postcard::to_extend(value, versioned());
     bytes.expect("a value in memory can always be encoded").into()
+}
+
+/// The beginning of an encoding, with room for most: a vector that grows from one byte is moved eight times.
+fn versioned() -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(CAPACITY);
+    bytes.push(VERSION);
+    bytes
 }
 
 /// Two values, one after the other.
 pub fn encode_pair<A: Serialize, B: Serialize>(first: &A, second: &B) -> Bytes {
-    let bytes = postcard::to_extend(first, vec![VERSION]);
+    let bytes = postcard::to_extend(first, versioned());
     let bytes = bytes.and_then(|bytes| postcard::to_extend(second, bytes));
     bytes.expect("a value in memory can always be encoded").into()
 }
