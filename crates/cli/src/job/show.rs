@@ -115,7 +115,7 @@ mod tests {
             "status":{"executionCount":12,"failureCount":5,"faultedCount":1,"lastExecutionTime":"2026-03-28T02:00:00.123Z",
             "nextExecutionTime":"2026-03-29T01:00:00Z","occurrences":8,"skipped":0,"missed":0}}}"#;
         let firings = r#"{"occurrences":["2026-03-29T01:00:00Z","2026-03-30T01:00:00Z"],
-            "clockChanges":[{"occurrence":"2026-03-29T01:00:00Z","change":"moved from 02:00, which the clocks leave out"}]}"#;
+            "clockChanges":[{"occurrence":"2026-03-29T01:00:00Z","change":"moved from 02:00, which daylight saving skips"}]}"#;
         let attempts = r#"[{"startTime":"2026-03-28T02:00:00.123Z","endTime":"2026-03-28T02:00:00.173Z",
             "expectedExecutionTime":"2026-03-28T02:00:00Z","status":"failed","message":"Http Action - 'NotFound'",
             "retryCount":1,"repeatCount":8,"actionName":"MainAction","run":"r.8","byHand":false}]"#;
@@ -143,7 +143,7 @@ mod tests {
 
             Next
               WHEN (UTC)           LOCAL                          IN  CLOCKS
-              2026-03-29 01:00:00  2026-03-29 03:00:00 CEST  23h 00m  moved from 02:00, which the clocks leave …
+              2026-03-29 01:00:00  2026-03-29 03:00:00 CEST  23h 00m  moved from 02:00, which daylight saving s…
               2026-03-30 01:00:00  2026-03-30 03:00:00 CEST   1d 23h
 
             Last attempts

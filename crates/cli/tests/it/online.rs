@@ -137,7 +137,7 @@ fn jobs_are_made_changed_fired_and_moved() {
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--url", &url]).collect();
     let output = command(&words).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("2027-03-28 03:00:00 CEST") && text.contains("clocks leave out"), "{text}");
+    assert!(text.contains("2027-03-28 03:00:00 CEST") && text.contains("daylight saving skips"), "{text}");
 
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ops.json").display().to_string();

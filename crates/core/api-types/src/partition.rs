@@ -57,7 +57,7 @@ pub struct ServiceView {
     pub breaker: String,
     pub p50_ms: Option<f64>,
     pub p99_ms: Option<f64>,
-    /// What a person has said about it, while that is in force.
+    /// What a person has said about it, while that applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<ByHandView>,
 }
@@ -101,7 +101,7 @@ fn auto() -> String {
     "auto".to_owned()
 }
 
-/// The limits in force.
+/// The limits that apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "Limits")]
 pub struct Limits {

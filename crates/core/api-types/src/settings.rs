@@ -1,11 +1,11 @@
-//! The settings of a server as the API shows them: what is in force, and never a secret.
+//! The settings of a server as the API shows them: the values that apply, and never a secret.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ApiSchema;
 
-/// The settings in force. Each instance has its own.
+/// The settings that apply. Each instance has its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "SettingsInForce")]
 pub struct SettingsView {

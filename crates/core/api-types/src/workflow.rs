@@ -49,6 +49,6 @@ pub struct WorkflowList {
 pub struct AppliedView {
     pub name: String,
     pub version: u32,
-    /// False when the same text was already in force.
+    /// False when the same text was already active.
     pub changed: bool,
 }

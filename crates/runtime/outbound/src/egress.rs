@@ -35,10 +35,19 @@ pub(crate) struct Checked(IpAddr);
 
 /// An address that the policy denies.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{address} of {host} is not allowed by the egress policy")]
+#[error("{} is not allowed by the egress policy; egress.networks can allow it", self.target())]
 pub(crate) struct Denied {
     host: String,
     address: IpAddr,
+}
+
+impl Denied {
+    /// The host, and its address unless that is the host.
+    fn target(&self) -> String {
+        let Denied { host, address } = self;
+        let is_literal = host.trim_matches(['[', ']']) == address.to_string();
+        if is_literal { host.clone() } else { format!("{host} ({address})") }
+    }
 }
 
 /// What kind of place an address is.

@@ -229,7 +229,7 @@ fn ids_are_forgotten_when_their_window_has_passed_without_another_send() {
     assert_eq!(remembered(&harness), [0, 0]);
     assert_eq!(harness.queues.wake_at(), None, "nothing more is to be done");
 
-    // A shorter window is in force at once.
+    // A shorter window applies at once.
     harness.send("late");
     let shorter = QueueSpec { duplicate_window: Span::ZERO, ..spec };
     harness.queues.put_queue(harness.now, &name("q"), &shorter, &mut harness.changes).unwrap();

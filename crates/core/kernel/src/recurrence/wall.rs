@@ -11,20 +11,20 @@ use super::zone::{ClockChange, Clocks};
 /// What a change of the clocks did to an occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The clocks leave out this local time (the first such, if there are several): it fires when the gap ends.
+    /// Daylight saving skips this local time (the first such, if there are several): it fires when the gap ends.
     Moved { from: Local },
-    /// The clocks show its local time twice; this is the first time.
+    /// Its local time occurs twice; this is the first time.
     First,
-    /// The clocks show its local time twice; this is the second time.
+    /// Its local time occurs twice; this is the second time.
     Second,
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::Moved { from } => write!(f, "moved from {from}, which the clocks leave out"),
-            Change::First => f.write_str("the first of two times that the clocks show this"),
-            Change::Second => f.write_str("the second of two times that the clocks show this"),
+            Change::Moved { from } => write!(f, "moved from {from}, which daylight saving skips"),
+            Change::First => f.write_str("the first of two occurrences of this local time"),
+            Change::Second => f.write_str("the second of two occurrences of this local time"),
         }
     }
 }
@@ -32,17 +32,17 @@ impl fmt::Display for Change {
 /// A local time that a rule names and that a change of the clocks takes away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkippedTime {
-    /// The clocks never show it.
+    /// Daylight saving skips it.
     Gap(Local),
-    /// The clocks show it a second time.
+    /// It occurs a second time.
     Repeat(Local),
 }
 
 impl fmt::Display for SkippedTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SkippedTime::Gap(at) => write!(f, "{at}, which the clocks leave out"),
-            SkippedTime::Repeat(at) => write!(f, "{at}, when the clocks show it for the second time"),
+            SkippedTime::Gap(at) => write!(f, "{at}, which daylight saving skips"),
+            SkippedTime::Repeat(at) => write!(f, "{at}, the second time that it occurs"),
         }
     }
 }

@@ -175,7 +175,7 @@ async fn what_cannot_be_called_is_a_failed_attempt_with_its_reason() {
     for (uri, reason) in [
         (
             "http://10.0.0.1/",
-            "Http Action - Request to host '10.0.0.1' failed: call refused: 10.0.0.1 of 10.0.0.1 is not allowed by the egress policy",
+            "Http Action - Request to host '10.0.0.1' failed: call refused: 10.0.0.1 is not allowed by the egress policy; egress.networks can allow it",
         ),
         (
             "http://169.254.169.254/latest",
