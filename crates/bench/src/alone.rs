@@ -17,7 +17,7 @@ use crate::client::{self, Call};
 
 /// A delivery makes its five calls in three rounds.
 const ROUNDS: f64 = 3.0;
-/// How often a run is looked at. Each look is a little work for the server, and half of this is added to what is seen.
+/// How often a run is polled. Each poll costs the server some work, and half of this is added to the measured time.
 const POLL: Duration = Duration::from_micros(200);
 /// After each delivery the server rests, so that none meets the last one's end.
 const REST: Duration = Duration::from_millis(10);

@@ -1,4 +1,4 @@
-//! What a bench came to, for people and for machines.
+//! The figures of a bench, for people and for machines.
 
 use serde::Serialize;
 use terminal::machine::{self, MachineMemory};

@@ -25,7 +25,7 @@ use super::progress;
 use super::subject::Sync;
 
 const PARTITIONS: u16 = 32;
-/// Appends of one task alone: how long one takes when nothing else goes on.
+/// Appends of one task alone: how long one takes on an idle machine.
 const ALONE_MAX: Duration = Duration::from_secs(2);
 
 /// Measure durable appends: through the journal, and as plain writes and syncs of the same bytes

@@ -111,7 +111,7 @@ pub async fn drive(target: &Target, load: Load, name: &str) -> anyhow::Result<Me
     let window = Window { from: load.warm_up, until: end, interval: load.interval };
     let addresses: Vec<SocketAddr> =
         [target.address].into_iter().chain(target.others.iter().copied()).collect();
-    // A busy server takes its time, and whoever waits for us looks at it meanwhile.
+    // A busy server takes its time; a progress bar shows that meanwhile.
     let opening = tokio::task::spawn_blocking(move || {
         addresses
             .iter()

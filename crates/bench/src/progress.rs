@@ -14,7 +14,7 @@ pub fn bar(message: &'static str, length: u64, json: bool) -> ProgressBar {
     bar
 }
 
-/// Shows a bar that moves along with the time, while something goes on that takes so long.
+/// Shows a bar that moves with the time of something whose duration is known.
 pub async fn during<T>(name: &'static str, time: Duration, json: bool, what: impl Future<Output = T>) -> T {
     let bar = bar(name, u64::try_from(time.as_millis()).unwrap_or(u64::MAX), json);
     let outcome = tokio::select! {

@@ -14,7 +14,7 @@ use crate::client::{ApiClient, Call};
 const ENDED: &str = "sortie_runs_total{";
 const POLL: Duration = Duration::from_millis(50);
 
-/// Hands in `runs` deliveries and waits until all have ended; gives the seconds that it took.
+/// Submits `runs` deliveries and waits until all have ended; returns the seconds that it took.
 pub async fn deliver(subject: &Subject, runs: u32, name: &str, bar: &ProgressBar) -> anyhow::Result<f64> {
     if subject.is_own() {
         return workflow::deliver(&mut subject.client()?, runs, name, bar).await;

@@ -124,7 +124,7 @@ impl Schedule {
         Figures::new(Some(comparison), &sync, setting).show(json)
     }
 
-    /// First the jobs that are far ahead: how fast that goes tells when the others can be due.
+    /// First the jobs that are due much later: their rate says when the others can be due.
     async fn load(
         &self,
         subject: &Subject,
@@ -181,7 +181,7 @@ fn properties(uri: &str, start_ms: i64, recurrence: &str) -> String {
     )
 }
 
-/// Waits until the server has written down what its calls came to: a call whose outcome it has lost is made again.
+/// Waits until the server has persisted the outcomes of its calls: a call whose outcome is lost is made again.
 async fn settle(client: &mut ApiClient) -> anyhow::Result<()> {
     let begun = Instant::now();
     while Progress::of(client).await?.unfinished > 0 {

@@ -143,7 +143,7 @@ impl Spike {
         }
     }
 
-    /// Halves the way between what is held and what is not, with a new server for each try.
+    /// Bisects between a rate that is sustained and one that is not, with a new server for each attempt.
     async fn search(&self, plan: Plan, json: bool) -> anyhow::Result<Option<f64>> {
         let (mut held, mut broken) = (None, plan.spike_rate / plan.rate);
         loop {

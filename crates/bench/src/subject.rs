@@ -55,7 +55,7 @@ impl Subject {
         Ok(Subject { child: None, directory, address, others, token })
     }
 
-    /// What ids carry so that those of earlier measurements are not met again; nothing for a server of its own.
+    /// A prefix of ids, so that they differ from those of earlier measurements; empty for a server of its own.
     pub fn mark(&self) -> String {
         match self.child {
             Some(_) => String::new(),

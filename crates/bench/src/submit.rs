@@ -26,7 +26,7 @@ pub async fn batch_size(client: &mut ApiClient) -> anyhow::Result<usize> {
     Ok(BATCH_REQUESTS.min(limits.batch_requests_max).min(limits.batch_bytes_max / 512).max(1))
 }
 
-/// Hands in this many requests over several connections; the bar counts them.
+/// Submits this many requests over several connections; the bar counts them.
 pub async fn all(
     subject: &Subject,
     workflow: &'static str,

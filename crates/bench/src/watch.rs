@@ -16,7 +16,7 @@ pub struct Sample {
     pub memory_bytes: u64,
 }
 
-/// Looks at the server at each interval while something goes on.
+/// Polls the server at each interval until the measurement ends.
 pub async fn during<T>(
     subject: &Subject,
     interval: Duration,

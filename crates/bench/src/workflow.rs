@@ -129,7 +129,7 @@ impl Setting for WorkflowSetting {
     }
 }
 
-/// Hands in `runs` deliveries and waits until all have ended; gives the seconds that it took.
+/// Submits `runs` deliveries and waits until all have ended; returns the seconds that it took.
 pub async fn deliver(
     client: &mut ApiClient,
     runs: u32,

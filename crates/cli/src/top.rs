@@ -85,7 +85,7 @@ impl Top {
             let page = TopPage { url: session.client.url(), picture: &picture, front, note };
             terminal.draw(&page)?;
             tokio::select! {
-                biased; // Whoever wants to leave is not kept waiting.
+                biased; // A key that quits must not wait for the poll.
                 () = signals.next() => return Ok(()),
                 key = keys.next() => match key {
                     KeyCommand::Quit => return Ok(()),
@@ -97,7 +97,7 @@ impl Top {
                 () = tokio::time::sleep_until(next), if !paused => {
                     match look(&mut session).await {
                         Ok(new) => (picture, trouble) = (new, None),
-                        // The last picture stays, with what is wrong above it.
+                        // The last frame stays, with the error above it.
                         Err(error) => trouble = Some(describe(&error).trim_end().replace('\n', " ")),
                     }
                     next = Instant::now() + self.every;

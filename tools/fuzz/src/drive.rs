@@ -25,7 +25,7 @@ pub struct Limits {
 pub const UNOPTIMISED: Limits =
     Limits { processor: Duration::from_secs(10), bytes: 64 << 20, hangs_after: Duration::from_secs(60) };
 
-/// What a round over one target came to.
+/// The result of a round over one target.
 #[derive(Debug, Default)]
 pub struct Round {
     pub inputs: usize,

@@ -1,4 +1,4 @@
-//! Where inputs lie: committed beside this crate, and in the test data of other crates.
+//! Where inputs are: committed with this crate, and in the test data of other crates.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -42,7 +42,7 @@ pub fn text(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("reading {path}: {error}"))
 }
 
-/// The cases of a fixture that is divided by `### name` and `==>`: what stands between them.
+/// The cases of a fixture that is divided by `### name` and `==>`: the text between them.
 pub fn cases(path: &str) -> Vec<String> {
     let text = text(path);
     let cases = text.split("\n### ").filter_map(|case| case.split_once('\n')).map(|(_, case)| case);

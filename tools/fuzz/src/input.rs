@@ -70,7 +70,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// The input as text; what is not UTF-8 is passed over.
+/// The input as text; input that is not UTF-8 is ignored.
 pub fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }

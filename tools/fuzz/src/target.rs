@@ -1,11 +1,11 @@
-//! What a target is.
+//! The description of a target.
 
 use crate::targets;
 
 /// One parser under test.
 pub struct Target {
     pub name: &'static str,
-    /// Panics when something does not hold of these bytes.
+    /// Panics when these bytes break a promise of the parser.
     pub run: fn(&[u8]),
     /// Inputs to begin with: valid ones, so that mutations of them get past the first check.
     pub seeds: fn() -> Vec<Vec<u8>>,

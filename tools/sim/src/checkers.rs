@@ -1,4 +1,4 @@
-//! The judges: one promise each, in a file of its own, named as in the failure line.
+//! The checkers: one promise each, in a file of its own, with the number that failures print.
 
 mod c1_cancel;
 mod i01_acked;
@@ -70,14 +70,14 @@ impl Violations<'_> {
 pub struct Audit<'a> {
     pub history: &'a History,
     pub ledger: &'a Ledger,
-    /// The state of every partition, as the engine tells it.
+    /// The state of every partition, as the engine reports it.
     pub states: &'a BTreeMap<PartitionId, State>,
     /// What the view has of every run that was ever acknowledged and has ended.
     pub archived: &'a BTreeMap<RunId, types::RunStatus>,
     /// The jobs as the history makes them, and as the view has them.
     pub job_model: &'a JobModel,
     pub rows: &'a JobModel,
-    /// The messages as the history makes them, the queues as the engine tells them, and what the rows of all messages
+    /// The messages as the history makes them, the queues as the engine reports them, and what the rows of all messages
     /// that ever were are compared by.
     pub queue_model: &'a QueueModel,
     pub queues: &'a BTreeMap<PartitionId, Queues>,
@@ -91,10 +91,10 @@ impl Audit<'_> {
     }
 }
 
-/// Judges one promise by what is seen.
+/// Checks one promise by what is observed.
 pub trait Checker: Send {
     fn id(&self) -> &'static str;
-    /// Something was seen.
+    /// Something was observed.
     fn observe(&mut self, _observation: &Observation, _violations: &mut Violations<'_>) {}
     /// An event became durable.
     fn observe_event(&mut self, _durable: &DurableEvent<'_>, _violations: &mut Violations<'_>) {}
@@ -147,7 +147,7 @@ impl Checkers {
         Checkers { all, found: Vec::new() }
     }
 
-    /// Those who judge what the owners of a cluster's partitions do.
+    /// The checkers of what the owners of a cluster's partitions do.
     pub fn of_owners() -> Checkers {
         let all: Vec<Box<dyn Checker>> = vec![
             Box::<i08_end::AfterTheEnd>::default(),
@@ -157,7 +157,7 @@ impl Checkers {
         Checkers { all, found: Vec::new() }
     }
 
-    /// Those who judge what any instance of a cluster does, also one that was overtaken and does not know it yet.
+    /// The checkers of what any instance of a cluster does, also a stale owner that does not know it yet.
     pub fn of_anybody() -> Checkers {
         let all: Vec<Box<dyn Checker>> =
             vec![Box::<i09_gate::Gate>::default(), Box::<i13_history::Complete>::default()];

@@ -147,7 +147,7 @@ fn compare(
             Ok(Some(other)) if other.through >= newest(before) => {
                 return Err(format!("the snapshot of partition {partition} changed without a word"));
             }
-            // An older one, or none: whoever goes on from there finds all that happened since, or finds it trimmed.
+            // An older one, or none: recovery from there replays everything since, or finds it trimmed.
             Ok(_) => case = Situation::DamageFound,
         }
     }

@@ -57,7 +57,7 @@ faults! {
 
 const ASLEEP: u8 = u8::MAX;
 
-/// The one fault that is awake: a process plays one at a time.
+/// The one fault that is awake: a process activates one at a time.
 static AWAKE: AtomicU8 = AtomicU8::new(ASLEEP);
 
 /// Wakes a fault, or none.

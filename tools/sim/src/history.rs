@@ -1,4 +1,4 @@
-//! Everything that ever became durable, folded again from the first event: what the engine must agree with.
+//! Everything that ever became durable, replayed from the first event: the engine must agree with it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use engine::Catalog;
 use kernel::{Event, Run, RunNo, State};
 use types::{PartitionId, RunId, Seq};
 
-/// The past of every partition.
+/// The history of every partition.
 #[derive(Default)]
 pub struct History {
     partitions: BTreeMap<PartitionId, PartitionHistory>,
@@ -24,7 +24,7 @@ struct PartitionHistory {
 }
 
 impl History {
-    /// An append begins; until it is answered it may be durable or not.
+    /// An append begins; until its response it may or may not be durable.
     pub fn offer(&mut self, partition: PartitionId, seq: Seq, frame: &Bytes) {
         self.past(partition).open = Some((seq, frame.clone()));
     }

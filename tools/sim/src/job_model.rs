@@ -1,4 +1,4 @@
-//! What durable events say about jobs: their rows, folded without the engine or the view.
+//! The reference model of jobs: their rows, computed from durable events without the engine or the view.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use kernel::job::{Collection, Job};
 use kernel::{Event, Fact, JobFact};
 use types::{JobRef, Key, RunId};
 
-/// The jobs and collections of a simulation, and the occurrences under way.
+/// The jobs and collections of a simulation, and the running occurrences.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct JobModel {
     pub jobs: BTreeMap<JobRef, Job>,
@@ -16,7 +16,7 @@ pub struct JobModel {
 }
 
 impl JobModel {
-    /// How many occurrences of a job are under way.
+    /// How many occurrences of a job are running.
     pub fn live(&self, job: &Job) -> usize {
         let key = job.key();
         self.live.values().filter(|live| **live == key).count()

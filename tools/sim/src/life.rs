@@ -21,7 +21,7 @@ pub enum Ending {
     Rested,
 }
 
-/// How long after the last deed the faults are over, in ms.
+/// How long after the last operation the faults end, in ms.
 const HEAL_AFTER_MS: u64 = 2000;
 
 /// How often a process is looked at that should come to rest, in ms.
@@ -112,7 +112,7 @@ fn failed_start(world: &mut World, error: &anyhow::Error) -> Ending {
         world.add_violation("L4", format!("the process does not come back: {error:#}"));
         return Ending::Rested;
     }
-    // A full disk, perhaps: whoever looks after the process tries again.
+    // A full disk, perhaps: the supervisor of the process tries again.
     Ending::Died(Death { power: false, down_ms: 1000 })
 }
 
@@ -144,7 +144,7 @@ fn next_task(sim: &Sim) -> Option<Task> {
     task
 }
 
-/// Lets the world go on without faults until nothing moves.
+/// Continues without faults until nothing moves.
 async fn rest(sim: &Arc<Sim>, process: &Arc<Process>) -> Ending {
     let mut look = sim.world().now();
     let mut owed = None;
@@ -227,7 +227,7 @@ async fn carry_out(sim: &Arc<Sim>, process: &Arc<Process>, task: Task) {
     }
 }
 
-/// A call reaches its service, whoever sent it and whether that one still lives.
+/// A call reaches its service, even if its sender is dead.
 pub fn arrive(world: &mut World, call: &crate::services::Call) {
     let (outcome, effect) = world.ledger.reach(&call.run, call.work);
     if matches!(outcome, types::Outcome::Refused { .. }) {

@@ -36,7 +36,7 @@ enum Mutant<'a> {
 /// How a bug was caught.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Caught {
-    /// Seeds played until then.
+    /// Seeds simulated until then.
     seeds: u64,
     id: String,
     what: String,
@@ -48,7 +48,7 @@ const CAUGHT: &str = "caught:";
 /// Seeds of each simulation that the mutated build must pass while no mutation is awake.
 const BASELINE_SEEDS: u64 = 100;
 
-/// Plays every bug in turn. True when all are caught.
+/// Activates every bug in turn. True when all are caught.
 pub fn catch_all(campaign: Campaign) -> anyhow::Result<bool> {
     let mutations = mutations::all()?;
     let mutated = mutations::build(&mutations)?;
@@ -76,7 +76,7 @@ pub fn catch_all(campaign: Campaign) -> anyhow::Result<bool> {
     Ok(needed.len() == mutants.len())
 }
 
-/// Plays one bug. True when it is caught.
+/// Activates one bug. True when it is caught.
 pub fn catch_one(name: &str, campaign: Campaign) -> anyhow::Result<bool> {
     let mutations = mutations::all()?;
     let mutant = find(name, &mutations)?;
@@ -97,7 +97,7 @@ pub fn catch_one(name: &str, campaign: Campaign) -> anyhow::Result<bool> {
     Ok(caught.is_some())
 }
 
-/// Lets the rest of this command be played with the bug: wakes a fault, or runs the same command in the mutated
+/// Activates the bug for the rest of this command: wakes a fault, or runs the same command in the mutated
 /// simulator; then whether that succeeded.
 pub fn wake_for_replay(name: &str) -> anyhow::Result<Option<bool>> {
     let mutations = mutations::all()?;
@@ -122,7 +122,7 @@ pub fn wake_for_replay(name: &str) -> anyhow::Result<Option<bool>> {
     }
 }
 
-/// Plays seeds until one fails, and prints what broke for whoever started this process.
+/// Simulates seeds until one fails, and prints what broke for the process that started this one.
 pub fn hunt(simulation: Simulation, campaign: Campaign) -> anyhow::Result<bool> {
     if let Some(caught) = first_violation(simulation, campaign)? {
         println!("{caught}");
@@ -192,7 +192,7 @@ fn check_baseline(campaign: Campaign, mutated: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Plays seeds in another process, in which the named mutation is awake, until one fails.
+/// Simulates seeds in another process, in which the named mutation is awake, until one fails.
 fn hunt_in(
     mutated: &Path,
     simulation: Simulation,

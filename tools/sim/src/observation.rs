@@ -1,4 +1,4 @@
-//! What can be seen of a simulation from outside: the checkers judge by these alone.
+//! What can be observed of a simulation from outside: checkers use nothing else.
 
 use kernel::Event;
 use kernel::queue::MessageNo;
@@ -7,10 +7,10 @@ use types::{PartitionId, RunId, Seq, StepIndex, Timestamp, Uid, Work};
 use crate::job_model::JobModel;
 use crate::queue_model::QueueModel;
 
-/// One thing that was seen.
+/// One observation.
 #[derive(Debug, Clone, Hash)]
 pub enum Observation {
-    /// A client handed in a request.
+    /// A client submitted a request.
     Sent { id: RunId, body: u64 },
     /// A client learned that its request is durable.
     Acked { id: RunId, body: u64, partition: PartitionId },
@@ -20,7 +20,7 @@ pub enum Observation {
     EditAsked { ask: u32, wanted: EditRequest },
     /// An editor was answered.
     EditAnswered { ask: u32, verdict: EditResponse },
-    /// A sender hands in messages, each with what it is compared by.
+    /// A sender sends messages, each with what it is compared by.
     MessagesOffered { to: String, messages: Vec<(String, u64)> },
     /// A sender learned that its messages are durable; those without a number were sent before.
     MessagesTaken { to: String, partition: PartitionId, messages: Vec<(String, Option<MessageNo>)> },
@@ -80,7 +80,7 @@ pub struct DurableEvent<'a> {
     pub event: &'a Event,
     /// The run that the event belongs to, when it belongs to one.
     pub run: Option<RunId>,
-    /// What the clock on the wall showed when it was decided.
+    /// What the wall clock showed when it was decided.
     pub wall: Timestamp,
     /// The jobs as they were before.
     pub job_model: &'a JobModel,

@@ -1,4 +1,4 @@
-//! The journal of a simulated process, watched: what it is asked, what it promises, what it gives back.
+//! The journal of a simulated process, observed: its requests, its promises, and what it returns.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::observation::Observation;
 use crate::rng;
 use crate::world::Sim;
 
-/// The journal on the simulated disk, with somebody who takes notes.
+/// The journal on the simulated disk; records every call as an observation.
 pub struct ObservedJournal {
     inner: DiskJournal,
     sim: Arc<Sim>,

@@ -1,4 +1,4 @@
-//! Panics of the simulated process: noted, so that one of them is a finding and not the end of the simulator.
+//! Panics of the simulated process: recorded, so that a panic is a violation and does not end the simulator.
 
 use std::cell::RefCell;
 

@@ -7,19 +7,19 @@ pub mod queues;
 
 use serde::{Deserialize, Serialize};
 
-/// What happens in one simulation.
+/// Everything that happens in one simulation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Decides what the deeds leave open: latencies, fates of calls, fates of sectors.
+    /// Decides what the operations leave open: latencies, faults of calls, what happens to sectors.
     pub seed: u64,
     pub limits: Limits,
     pub service_faults: ServiceFaults,
-    /// What the clock on the wall shows at the beginning, in ms since 1970.
+    /// What the wall clock shows at the beginning, in ms since 1970.
     pub wall_ms: i64,
     pub operations: Vec<Timed>,
 }
 
-/// Sizes and bounds, small so that they are met.
+/// Sizes and limits, small so that they are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     pub partitions: u16,
@@ -34,7 +34,7 @@ pub struct Limits {
     pub disk_ms: u64,
 }
 
-/// How often, in a thousand calls, a service does something else than answer well.
+/// Fault rates of services, in a thousand calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ServiceFaults {
     pub refused: u16,
@@ -45,7 +45,7 @@ pub struct ServiceFaults {
     pub answer_lost: u16,
     /// Lost on the way.
     pub request_lost: u16,
-    /// Given up by the caller, arrives minutes later.
+    /// The caller gives up; the call arrives minutes later.
     pub late: u16,
     /// Arrives a second time, later.
     pub twice: u16,
@@ -55,17 +55,17 @@ pub struct ServiceFaults {
     pub latency_ms: u64,
 }
 
-/// Something that happens at a time, in ms since the beginning.
+/// An operation at a time, in ms since the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed {
     pub at: u64,
     pub operation: Operation,
 }
 
-/// One thing that happens.
+/// One operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// A client hands in request `n` and repeats it until it is acknowledged.
+    /// A client submits request `n` and repeats it until it is acknowledged.
     Submit {
         n: u32,
         workflow: u8,
@@ -74,7 +74,7 @@ pub enum Operation {
     Again {
         n: u32,
     },
-    /// Somebody uses the id of request `n` with another body.
+    /// Another client uses the id of request `n` with another body.
     Impostor {
         n: u32,
     },
@@ -87,7 +87,7 @@ pub enum Operation {
     },
     /// An editor does something to the jobs.
     Jobs(jobs::JobOperation),
-    /// Somebody does something to queues, or with their messages.
+    /// An operation on queues or with their messages.
     Queues(queues::QueueOperation),
     /// Every partition is asked for a snapshot.
     Snapshot,
@@ -120,11 +120,11 @@ pub enum Operation {
         free_bytes: u64,
         for_ms: u64,
     },
-    /// The clock on the wall is set.
+    /// The wall clock is set.
     SetClock {
         by_ms: i64,
     },
-    /// The process stands still while time passes.
+    /// The process is frozen while time passes.
     Pause {
         ms: u64,
     },

@@ -1,4 +1,5 @@
-//! What durable events say about messages: where each one is, folded without the engine, the kernel or the view.
+//! The reference model of queues: where each message is, computed from durable events without the engine, the kernel or
+//! the view.
 
 use std::collections::BTreeMap;
 
@@ -54,11 +55,11 @@ pub struct ModelMessage {
     pub session: Option<String>,
     /// It was a dead letter and was brought back.
     pub redriven: bool,
-    /// The fact since which it stands like this.
+    /// The fact since which it has this status.
     pub since: u64,
 }
 
-/// Where a message stands.
+/// The status of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageStatus {
     Scheduled { at: Timestamp },

@@ -1,4 +1,4 @@
-//! Dice: every draw follows from a seed. Streams are split by name, so that one more draw in one part of the world
+//! Random numbers: every draw follows from a seed. Streams are split by name, so that one more draw in one part of the world
 //! does not reshuffle the others.
 
 use std::hash::{DefaultHasher, Hash, Hasher};

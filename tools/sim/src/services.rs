@@ -1,4 +1,4 @@
-//! The services: each keeps a ledger, honours keys and undos, and treats a call as the plan has it.
+//! The services: each keeps a ledger, honours idempotency keys and undos, and fails as the plan says.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub struct Call {
     pub number: u64,
 }
 
-/// How a call is treated.
+/// What happens to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallFault {
     Well,
@@ -82,7 +82,7 @@ fn done() -> Outcome {
     Outcome::Done { status: 200, output: Bytes::from_static(b"{}") }
 }
 
-/// The outside of a simulated process.
+/// The services, as a simulated process calls them.
 pub struct Services(pub Arc<Sim>);
 
 impl Effects for Services {
@@ -94,7 +94,7 @@ impl Effects for Services {
     }
 }
 
-/// What becomes of a call, drawn when it is ordered.
+/// The course of a call, drawn when it is ordered.
 struct CallPlan {
     call: Call,
     fault: CallFault,
@@ -161,7 +161,7 @@ fn fault_of(service_faults: ServiceFaults, work: Work, draw: u64) -> CallFault {
     CallFault::Well
 }
 
-/// One call from its order to its outcome. What is on the wire survives the process; what waits here does not.
+/// One call from its order to its outcome. What was sent survives the process; what waits here does not.
 async fn travel(sim: Arc<Sim>, order: CallOrder, trip: CallPlan) {
     let CallOrder { stop, reply, .. } = order;
     if trip.wait_ms > 0 {

@@ -32,7 +32,7 @@ pub struct Traffic {
     drained: bool,
 }
 
-/// Somebody who wants one thing and repeats it until it is answered.
+/// A client with one request, repeated until it is answered.
 #[derive(Debug)]
 struct Asker {
     operation: QueueOperation,
@@ -187,7 +187,7 @@ fn late(world: &World) -> Option<String> {
 }
 
 impl Traffic {
-    /// Somebody waits from now on, even if the process dies before it hears of it.
+    /// A consumer waits from now on, even if the process dies before it receives the request.
     fn set_out(&mut self, task: QueueTask) {
         match task {
             QueueTask::Ask { .. } => {}

@@ -2,7 +2,7 @@
 
 pub const NAMES: [&str; 3] = ["delivery", "ledger", "parcel"];
 
-/// The one whose runs go one after another.
+/// The workflow whose runs are sequential.
 pub const SERIAL: &str = NAMES[1];
 
 pub const SOURCES: [&str; 3] = [

@@ -1,4 +1,4 @@
-//! What outlives the process: time, the disk, the wire, the services, the clients, and those who judge.
+//! What outlives the process: time, the disk, the network, the services, the clients, and the checkers.
 
 mod agenda;
 
@@ -46,7 +46,7 @@ pub struct World {
     /// Counts the lives of the process.
     pub life: u32,
     pub healed: bool,
-    /// When the last deed so far was done, in ms.
+    /// When the last operation so far was executed, in ms.
     pub played_at: u64,
     /// How the present life ends, once it is clear that it does.
     pub death: Option<Death>,
@@ -69,7 +69,7 @@ pub struct World {
     pub history: History,
     pub job_model: JobModel,
     pub queue_model: QueueModel,
-    /// What the clock on the wall showed when the newest frame of a partition was first offered.
+    /// What the wall clock showed when the newest frame of a partition was first offered.
     offered: BTreeMap<PartitionId, (u32, types::Seq, u64, Timestamp)>,
     pub ledger: Ledger,
     pub checkers: Checkers,
@@ -78,14 +78,14 @@ pub struct World {
     catalog: Arc<Catalog>,
     /// The time in ms when the present life began, and the runtime's clock then.
     began: (u64, Option<Instant>),
-    /// How far the clock on the wall was set, before this life and in it.
+    /// How far the wall clock was set, before this life and in it.
     set_before_ms: i64,
     set_ms: Arc<AtomicI64>,
     trace: DefaultHasher,
     print: bool,
 }
 
-/// How a life ends.
+/// How a life of the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Death {
     /// The machine loses power as well.
@@ -200,7 +200,7 @@ impl World {
         host::Clock::start_beside(Timestamp(time), self.set_ms.clone())
     }
 
-    /// What the clock on the wall shows.
+    /// What the wall clock shows.
     pub fn wall(&self) -> Timestamp {
         let set_ms = self.set_before_ms + self.set_ms.load(Ordering::Relaxed);
         Timestamp(self.plan.wall_ms + self.now() as i64 + set_ms)
@@ -233,7 +233,7 @@ impl World {
         !self.healed && self.now() < self.outage_until
     }
 
-    /// From now on nothing fails any more.
+    /// Ends all faults.
     pub fn heal(&mut self) {
         self.healed = true;
         self.nested = 0;
@@ -241,7 +241,7 @@ impl World {
         self.observe(Observation::Healed);
     }
 
-    /// How services treat calls at the moment.
+    /// The current fault rates of services.
     pub fn service_faults(&self) -> ServiceFaults {
         if !self.healed {
             return self.plan.service_faults;
@@ -259,7 +259,7 @@ impl World {
         }
     }
 
-    /// Keeps the disk as it is, for those who will damage it.
+    /// Keeps a copy of the disk, which is damaged later.
     pub fn save_disk_at_rest(&mut self) {
         if !self.disk.files().iter().any(|(path, _)| path.ends_with("/0000000001.segment")) {
             self.coverage.note(Situation::SegmentGone);
@@ -272,7 +272,7 @@ impl World {
         self.agenda.add(at, task);
     }
 
-    /// Does an task of now later.
+    /// Postpones a task that is due.
     pub fn put_off(&mut self, ms: u64, task: Task) {
         let at = self.now() + ms;
         self.agenda.put_off(at, task);
@@ -293,7 +293,7 @@ impl World {
         self.catalog = catalog;
     }
 
-    /// A frame is durable: everybody looks at its events.
+    /// A frame is durable: every checker gets its events.
     pub fn keep(&mut self, partition: PartitionId, seq: types::Seq, frame: &bytes::Bytes) {
         self.observe(Observation::FrameKept { partition, seq, hash: crate::rng::hash(&&frame[..]) });
         let catalog = self.catalog.clone();

@@ -1,4 +1,4 @@
-//! Every fault, one after another, each in a process of its own, and a table at the end.
+//! Every fault in turn, each in its own process, and a table at the end.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -111,7 +111,7 @@ impl All {
         })
     }
 
-    /// Runs it in a process of its own; shows its closing line, and everything when it is broken.
+    /// Runs it in its own process; prints its last line, and everything after a failure.
     fn try_fault(&self, fault: &'static str, arguments: &str) -> anyhow::Result<FaultResult> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(fault).args(arguments.split_whitespace());

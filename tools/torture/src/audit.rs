@@ -1,4 +1,4 @@
-//! The audit: what the server told clients, how their runs ended, and what the services' ledgers say.
+//! The audit: what the server answered to clients, how their runs ended, and what the services' ledgers say.
 
 use std::collections::{BTreeMap, BTreeSet};
 

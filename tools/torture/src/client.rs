@@ -32,7 +32,7 @@ pub struct ClientResponse {
     pub status: StatusCode,
     /// Whether it says when to retry.
     pub says_when: bool,
-    /// Where to go on, as a path.
+    /// Where the list continues, as a path.
     pub location: Option<String>,
     pub body: Bytes,
 }

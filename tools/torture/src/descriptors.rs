@@ -1,4 +1,4 @@
-//! Idle connections that take every descriptor the server may have, while work goes on.
+//! Idle connections that take every descriptor the server may have, under load.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -141,7 +141,7 @@ impl<'a> Lives<'a> {
         }
         if self.traced && self.dice.hits_percent(AT_A_CALL_PERCENT) {
             let (call, most) = CALLS[self.dice.range(0, CALLS.len() as u64) as usize];
-            // Small numbers more often than large ones: every thread comes to its first calls.
+            // Small numbers more often than large ones: every thread reaches its first calls.
             let most = self.dice.range(1, most + 1);
             let when = self.dice.range(1, most + 1);
             let does = format!("signal=SIGKILL:when={when}");

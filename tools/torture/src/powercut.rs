@@ -1,4 +1,4 @@
-//! The power of the disk is cut under load: what was synced is there afterwards, what was not may be gone.
+//! The disk loses power under load: synced data is present afterwards, other data may be gone.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

@@ -22,13 +22,13 @@ pub struct Rig {
     /// The drone services; by default those that were built together with this program
     #[arg(long, value_name = "PATH_TO_drone-services", default_value_os_t = beside("drone-services"))]
     pub drone: PathBuf,
-    /// Keep data and logs, also when all is well
+    /// Keep data and logs also after success
     #[arg(long)]
     pub keep: bool,
 }
 
 impl Rig {
-    /// Draws a seed, says it, and tortures in a directory of its own, which stays if there is something to look at.
+    /// Draws a seed, prints it, and runs the test in a directory of its own, which is kept after a failure.
     pub async fn within(
         &self,
         fault: &str,

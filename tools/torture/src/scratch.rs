@@ -1,4 +1,4 @@
-//! The directory that a torture works in: gone when all is well, kept when there is something to look at.
+//! The working directory of a torture test: deleted after success, kept for inspection after a failure.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use crate::report::RoundResult;
 
-/// Tortures in a directory of its own. `keep` keeps it, also when all is well.
+/// Runs a test in a directory of its own. `keep` keeps it also after success.
 pub async fn within(
     keep: bool,
     seed: u64,

@@ -31,7 +31,7 @@ use crate::rig::{Rig, TOKEN};
 const ATTEMPT: &str = "1s";
 /// How much more memory all of the targets together may take: each answer is at most 64 KiB, each buffer 32.
 const MEMORY_BYTES_MAX: u64 = 128 << 20;
-/// Runs of the work that goes on, at once.
+/// Concurrent runs of the load.
 const WELL_CLIENTS: usize = 2;
 
 /// Call targets that hang, lie, flood and disconnect, and check the outcome of every call
@@ -260,7 +260,7 @@ impl BackgroundWork {
     async fn stop(mut self) -> anyhow::Result<u64> {
         self.stop.send_replace(true);
         while let Some(ended) = self.clients.join_next().await {
-            ended?.context("the work that goes on")?;
+            ended?.context("the load")?;
         }
         Ok(self.done.load(Ordering::Relaxed))
     }

@@ -27,7 +27,7 @@ const SAMPLE: usize = 20;
 /// How long nothing may end before the rest counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(60);
 
-/// What is there all through a fault: the services, the clients' book, and how the server is started.
+/// What exists during a fault: the services, the log of the clients, and how the server is started.
 pub struct Trial {
     pub sortie: Sortie,
     pub posts: Arc<Posts>,
@@ -149,7 +149,7 @@ async fn settle(address: SocketAddr, runs: &[String]) -> anyhow::Result<Statuses
     }
 }
 
-/// How each run stands now.
+/// The current state of each run.
 async fn statuses(address: SocketAddr, runs: &[String]) -> anyhow::Result<Statuses> {
     let mut tasks = tokio::task::JoinSet::new();
     for part in runs.chunks(runs.len().div_ceil(4).max(1)) {

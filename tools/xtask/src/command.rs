@@ -30,7 +30,7 @@ pub fn run(mut command: Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Like [`run`], and hands every line of its output on and to `note`.
+/// Like [`run`], and passes every line of its output to `note` as well.
 pub fn run_noting(mut command: Command, mut note: impl FnMut(&str)) -> anyhow::Result<()> {
     let started = command.stdout(Stdio::piped()).spawn();
     let mut child = started.with_context(|| format!("starting {}", describe(&command)))?;

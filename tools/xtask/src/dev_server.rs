@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, ensure};
 
-/// A running `sortie dev` with data of its own; it ends, and they go, with this.
+/// A running `sortie dev` with data of its own; dropping this stops it and deletes the data.
 pub struct DevServer {
     child: Child,
     /// Kept open: a closed one would fail what the process says later.

@@ -45,7 +45,7 @@ pub struct Docs {
     /// The binary that the pages call; without it: a fresh development build
     #[arg(long)]
     sortie: Option<PathBuf>,
-    /// The folder for one page: this process has a network of its own
+    /// The folder for one page: this process has its own network
     #[arg(long, hide = true)]
     alone: Option<PathBuf>,
 }
@@ -84,9 +84,9 @@ pub fn run(root: &Path, asked: &Docs) -> anyhow::Result<String> {
     }
     let Some(alone) = alone() else {
         println!(
-            "LEFT OUT: docs: unshare gives no network of its own here, and the pages use the usual ports"
+            "SKIPPED: docs: unshare cannot create a network namespace here, and the pages use the usual ports"
         );
-        return Ok("docs LEFT OUT".to_owned());
+        return Ok("docs SKIPPED".to_owned());
     };
     for (package, program) in [("curl", "curl"), ("jq", "jq"), ("python3", "python3"), ("iproute2", "ip")] {
         apt(package, || on_path(program))?;

@@ -35,7 +35,7 @@ const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-saniti
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=16";
 
-/// An input that takes longer hangs. Ten times what is allowed: slower ones are reported, and the machine may be busy.
+/// An input that takes longer hangs. Ten times the limit: slower ones are reported, and the machine may be busy.
 const TIMEOUT_SECONDS: u32 = 10;
 const INPUT_BYTES_MAX: u32 = 16 << 10;
 /// For the whole process, with its corpus. What a single input takes is measured by the tests.
@@ -84,7 +84,7 @@ fn targets(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
 }
 
-/// The libFuzzer program. Optimised, with the checks of tests, in a place of its own.
+/// The libFuzzer program. Optimised, with the checks of tests, in its own directory.
 fn build(root: &Path, place: &Path) -> anyhow::Result<PathBuf> {
     let host = host()?;
     let mut cargo = command::cargo(root, ["build", "--release", "--locked", "--package", "fuzz"]);
@@ -107,7 +107,7 @@ fn host() -> anyhow::Result<String> {
         .context("rustc names its host")
 }
 
-/// Fuzzes one target and says what it came to. The smallest input that breaks it, if one does.
+/// Fuzzes one target and prints the result. The smallest input that breaks it, if one does.
 fn fuzz(
     root: &Path,
     fuzzer: &Path,

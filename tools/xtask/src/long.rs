@@ -13,7 +13,7 @@ use crate::{sim, torture};
 /// How long, and from where.
 #[derive(Args)]
 pub struct Long {
-    /// How long to go on; the part that is under way then is finished.
+    /// How long to run; the part that is running then is finished.
     #[arg(long, default_value_t = 60)]
     minutes: u64,
     /// Continue after the last run instead of starting over.
@@ -53,14 +53,14 @@ pub fn run(root: &Path, asked: &Long) -> anyhow::Result<()> {
         };
         progress.parts += 1;
         if let Err(error) = result {
-            // After a finding the search goes on.
+            // After a finding the search continues.
             eprintln!("== part {part} failed: {error:#}");
             progress.failed += 1;
         }
         store(&path, progress)?;
     }
     println!(
-        "\nxtask long: {} parts, {} seeds, {} parts failed; go on with --resume",
+        "\nxtask long: {} parts, {} seeds, {} parts failed; continue with --resume",
         progress.parts, progress.next_seed, progress.failed
     );
     anyhow::ensure!(progress.failed == 0, "{} parts failed; what they printed says why", progress.failed);

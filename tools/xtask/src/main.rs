@@ -114,7 +114,7 @@ fn carry_out(task: Task) -> anyhow::Result<()> {
             azure_sdk::run(&root).map(|tests| println!("\nxtask azure-sdk: {tests} tests passed"))
         }
         Task::Docs(asked) => docs::run(&root, &asked).map(|done| println!("xtask docs: {done}")),
-        Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: all is there")),
+        Task::Brokers => brokers::ensure(&root).map(|()| println!("xtask brokers: everything is installed")),
         Task::Clients(asked) => clients::run(&root, &asked).map(|done| println!("\nxtask clients: {done}")),
         Task::Browser(asked) => asked.run(&root),
         Task::Screenshots => browser::screenshots(&root),

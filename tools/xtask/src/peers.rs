@@ -57,7 +57,7 @@ pub struct BenchPeers {
     json: Option<PathBuf>,
 }
 
-/// A system beside Sortie, and what is asked of it.
+/// A system that Sortie is compared with, and its measurements.
 pub struct Peer {
     /// Of its folder in `bench/peers`.
     pub name: &'static str,
@@ -68,7 +68,7 @@ pub struct Peer {
     pub start: fn(&Place, &Around) -> anyhow::Result<Running>,
     /// With how many at once to try.
     pub workflow: Asked,
-    /// With how many under way, beside the 64 that all are asked for.
+    /// How many requests in flight, in addition to the 64 that all systems get.
     pub ingest: Asked,
     pub timed: Asked,
 }
@@ -98,7 +98,7 @@ pub struct Running {
 pub trait Driver {
     /// So many at once, each begun when one before it has ended, for some seconds.
     fn closed(&mut self, work: Work, at_once: u32, seconds: u32) -> anyhow::Result<Round>;
-    /// Hands in the calls of a plan; ends when all are durable.
+    /// Submits the calls of a plan; returns when all are durable.
     fn schedule(&mut self, plan: Plan) -> anyhow::Result<()>;
 }
 
@@ -124,7 +124,7 @@ pub fn run(root: &Path, asked: &BenchPeers) -> anyhow::Result<()> {
     let names: Vec<&str> =
         [sortie::PEER.name].into_iter().chain(PEERS.iter().map(|peer| peer.name)).collect();
     for name in &asked.only {
-        ensure!(names.contains(&name.as_str()), "{name} is none of: {}", names.join(", "));
+        ensure!(names.contains(&name.as_str()), "{name} is unknown; the names are {}", names.join(", "));
     }
     let is_asked = |name: &str| asked.only.is_empty() || asked.only.iter().any(|only| only == name);
     let binary = binary(root, asked)?;
@@ -148,7 +148,7 @@ pub fn run(root: &Path, asked: &BenchPeers) -> anyhow::Result<()> {
         match measure(peer, &binary, &place, pace) {
             Ok(row) => rows.push(row),
             Err(error) => {
-                say(peer, &format!("LEFT OUT: {error:#}"));
+                say(peer, &format!("SKIPPED: {error:#}"));
                 failed.push(peer.name);
             }
         }
@@ -159,7 +159,7 @@ pub fn run(root: &Path, asked: &BenchPeers) -> anyhow::Result<()> {
         let text = format!("{:#}\n", table::to_json(&rows, &machine));
         fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
     }
-    ensure!(failed.is_empty(), "left out: {}; what they said is in {}", failed.join(", "), data.display());
+    ensure!(failed.is_empty(), "skipped: {}; their output is in {}", failed.join(", "), data.display());
     fs::remove_dir_all(&data).with_context(|| format!("removing {}", data.display()))
 }
 

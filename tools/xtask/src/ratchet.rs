@@ -35,7 +35,7 @@ impl Ratchet {
 
 type Counts = BTreeMap<String, u64>;
 
-/// What it came to.
+/// Returns a summary.
 pub fn run(root: &Path, asked: &Ratchet) -> anyhow::Result<String> {
     need_valgrind()?;
     let program = command::build_all(root)?.join("ratchet");

@@ -18,7 +18,7 @@ pub struct Reference {
     write: bool,
 }
 
-/// What became of the pages, in words.
+/// Describes what happened to the pages.
 pub fn run(root: &Path, asked: &Reference) -> anyhow::Result<String> {
     command::run(command::cargo(root, ["build", "--package", "cli", "--locked"]))?;
     let sortie = command::built("debug")?.join("sortie");

@@ -12,7 +12,7 @@ use crate::{command, python};
 /// How many requests are made up, and which.
 #[derive(Debug, Args)]
 pub struct Schemathesis {
-    /// Drawn requests per operation, on top of those that cover its description
+    /// Generated requests per operation, in addition to those that cover its description
     #[arg(long, default_value_t = EXAMPLES)]
     examples: u32,
     /// The same seed, the same requests
@@ -34,15 +34,15 @@ impl Schemathesis {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     Requests(u64),
-    /// This machine gives no process a network of its own.
-    LeftOut,
+    /// This machine does not allow network namespaces.
+    Skipped,
 }
 
 impl fmt::Display for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Done::Requests(requests) => write!(f, "{requests} requests of schemathesis"),
-            Done::LeftOut => f.write_str("schemathesis LEFT OUT"),
+            Done::Skipped => f.write_str("schemathesis SKIPPED"),
         }
     }
 }
@@ -52,9 +52,9 @@ pub fn run(root: &Path, asked: &Schemathesis) -> anyhow::Result<Done> {
     // The jobs that it makes up call addresses that it makes up: none of them may be reached.
     let Some(mut alone) = alone() else {
         println!(
-            "LEFT OUT: schemathesis: unshare gives no network of its own here, and without one it could call anybody"
+            "SKIPPED: schemathesis: unshare cannot create a network namespace here, and without one it could call any host"
         );
-        return Ok(Done::LeftOut);
+        return Ok(Done::Skipped);
     };
     // As the tests build it: after them nothing is left to do.
     command::build_all(root)?;
@@ -77,7 +77,7 @@ pub fn run(root: &Path, asked: &Schemathesis) -> anyhow::Result<Done> {
     Ok(Done::Requests(requests))
 }
 
-/// A command that runs what follows it in a network of its own, if there is one: as root, or as a user who may be it.
+/// A command that runs what follows it in a network namespace, if possible: as root, or in a user namespace.
 fn alone() -> Option<Command> {
     let ways: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
     ways.into_iter().find_map(|flags| {

@@ -17,7 +17,7 @@ const CLUSTER_SEEDS: &str = "60";
 const CANARY: &str = "ack-before-sync";
 const CLUSTER_CANARY: &str = "unknown-taken-for-stored";
 
-/// Builds it fast, then hands the arguments on.
+/// Builds it fast, then passes the arguments on.
 pub fn run(root: &Path, arguments: &[OsString]) -> anyhow::Result<()> {
     command::run(command::cargo(root, ["build", "--locked", "--profile", "sim", "--package", "sim"]))?;
     let mut sim = Command::new(command::built("sim")?.join("sim"));
@@ -25,7 +25,7 @@ pub fn run(root: &Path, arguments: &[OsString]) -> anyhow::Result<()> {
     command::run(command::with(sim, arguments))
 }
 
-/// The small round that is part of the tests, the pace, and the canaries. What it came to.
+/// The small round that is part of the tests, the pace, and the canaries. Returns a summary.
 pub fn short(root: &Path) -> anyhow::Result<String> {
     let built = command::build_all(root)?;
     let sim = || {

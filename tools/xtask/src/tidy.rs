@@ -1,4 +1,4 @@
-//! Tidy: what neither the compiler nor the linter looks at. Each check is a file of its own.
+//! Tidy: what neither the compiler nor the linter checks. Each check has its own file.
 
 mod examples;
 mod layers;

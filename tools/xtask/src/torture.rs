@@ -1,4 +1,4 @@
-//! Builds the real binaries and hands them to the torture program.
+//! Builds the real binaries and passes them to the torture program.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub enum Build {
     Development,
 }
 
-/// Builds what is needed, then hands the arguments on; `--dev` among them chooses the build.
+/// Builds what is needed, then passes the arguments on; `--dev` among them chooses the build.
 pub fn run(root: &Path, arguments: &[OsString]) -> anyhow::Result<()> {
     let build =
         if arguments.iter().any(|word| word == "--dev") { Build::Development } else { Build::Release };

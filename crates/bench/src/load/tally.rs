@@ -14,7 +14,7 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_MICROS_MAX, 3).expect("the bounds are in order")
 }
 
-/// What a histogram of microseconds comes to.
+/// The summary of a histogram of microseconds.
 pub fn side(latencies: &Histogram<u64>, throughput: f64) -> Side {
     let ms = |quantile| latencies.value_at_quantile(quantile) as f64 / 1000.0;
     Side { throughput, p50_ms: ms(0.5), p99_ms: ms(0.99), p999_ms: ms(0.999) }

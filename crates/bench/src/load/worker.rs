@@ -68,9 +68,9 @@ struct Worker {
     /// When the timer wakes us.
     armed: Option<Duration>,
     connections: Vec<Connection>,
-    /// The one that has rested longest goes first: a server closes those that rest for too long.
+    /// The one that has been idle longest goes first: a server closes connections that are idle for too long.
     free: VecDeque<usize>,
-    /// Refused connections of a closed loop, by the time at which they go on.
+    /// Refused connections of a closed loop, by the time at which they continue.
     resting: VecDeque<(Duration, usize)>,
     /// The next due time that is not assigned yet.
     next_due: Option<Duration>,

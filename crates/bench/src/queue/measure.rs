@@ -162,7 +162,7 @@ async fn through(broker: &Broker, load: Load) -> anyhow::Result<Side> {
 }
 
 async fn joined(sending: &mut JoinSet<anyhow::Result<Sender>>) -> anyhow::Result<Sender> {
-    sending.join_next().await.expect("somebody is sending")?
+    sending.join_next().await.expect("a sender is running")?
 }
 
 async fn gather(mut tasks: JoinSet<anyhow::Result<Histogram<u64>>>) -> anyhow::Result<Histogram<u64>> {

@@ -35,7 +35,7 @@ struct Thirds {
     last: f64,
     /// The last by the first; 1 means that it did not grow.
     growth: f64,
-    /// Growth per hour, when it goes on like that.
+    /// Growth per hour at this rate.
     per_hour: f64,
 }
 

@@ -61,7 +61,7 @@ pub fn kind(work: Work) -> &'static str {
 }
 
 impl CallKind<'_> {
-    /// The call that an attempt comes to, or what becomes of one that cannot be made.
+    /// The call of an attempt, or the outcome of one that cannot be made.
     pub fn call(&self, run: &Run, work: Work) -> Result<SimulatedCall, Outcome> {
         let step = work.step().and_then(|index| run.plan().steps.get(usize::from(index.0)));
         let step = step.map(|step| step.name.to_string()).unwrap_or_default();

@@ -49,7 +49,7 @@ pub fn read_workflow(file: &Path) -> anyhow::Result<Definition> {
     Definition::parse(source).map_err(|problems| Failure::Definition(check::lines(file, &problems)).into())
 }
 
-/// The request that a client would hand in, with the id and the key that the workflow takes from it.
+/// The request that a client would submit, with the id and the key that the workflow takes from it.
 pub fn request(definition: &Definition, text: &str, seed: u64, now: Timestamp) -> anyhow::Result<Request> {
     let body = if text.trim_start().starts_with(['{', '[', '"']) {
         text.as_bytes().to_vec()
@@ -102,7 +102,7 @@ pub fn read_script(file: &Path, known: &KnownNames) -> anyhow::Result<Script> {
     script::read(&text, known).map_err(|problems| Failure::Definition(check::lines(file, &problems)).into())
 }
 
-/// Says what is wrong with a file.
+/// Describes what is wrong with a file.
 pub fn wrong(file: &Path, problems: &[String]) -> anyhow::Error {
     let lines = problems.iter().map(|problem| format!("{}: {problem}", file.display()));
     Failure::Definition(lines.collect()).into()

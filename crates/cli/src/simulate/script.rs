@@ -149,14 +149,14 @@ impl Rule {
 }
 
 impl ScriptedReply {
-    /// What a service that is well answers.
+    /// The response of a healthy service.
     fn well() -> ScriptedReply {
         let answer =
             ServiceResponse { status: 200, headers: HeaderMap::new(), body: Bytes::from_static(b"{}") };
         ScriptedReply { what: ScriptedResponse::Answer(answer), latency: LATENCY }
     }
 
-    /// What the caller sees of it, and when: whoever waits no longer than `timeout` sees no later answer.
+    /// What the caller sees of it, and when: a caller that waits for `timeout` sees no later response.
     fn give(self, timeout: Span) -> (Result<ServiceResponse, Fault>, Span) {
         if self.latency >= timeout || matches!(self.what, ScriptedResponse::Timeout) {
             return (Err(Fault::Timeout { sent: true }), timeout);

@@ -74,7 +74,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Hands in a request and follows its run to its end, or until only a person can help.
+    /// Submits a request and follows its run to its end, or until a person must decide.
     pub fn run_request(&mut self, plan: Arc<Plan>, request: Request) -> Result<(), LimitReached> {
         self.plans.insert((request.workflow.clone(), request.version), plan);
         let input = Input::Request { inbox: Seq::ZERO.next(), request, seen: None };

@@ -53,7 +53,7 @@ impl Keys {
     }
 }
 
-/// The keys in what a terminal sends; what is unknown is passed over.
+/// The keys in what a terminal sends; unknown sequences are ignored.
 fn parse(bytes: &[u8]) -> Vec<KeyCommand> {
     let mut keys = Vec::new();
     let mut rest = bytes;

@@ -1,4 +1,4 @@
-//! Answers of services: what each means, how long it wants us to wait, and what of it is quoted.
+//! Responses of services: what each means, its Retry-After, and what of it is quoted.
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;

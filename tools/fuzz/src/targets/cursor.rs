@@ -1,4 +1,4 @@
-//! Where a list goes on: the view's own cursor leads on, any other text is refused.
+//! Cursors of lists: those of the view are accepted, any other text is refused.
 
 use std::sync::OnceLock;
 

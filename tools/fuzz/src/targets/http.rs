@@ -66,7 +66,7 @@ pub const TARGET: Target = Target {
 const REQUESTS_MAX: usize = 4;
 /// After this many inputs a new installation is started, so that none grows without bound.
 const INPUTS_MAX: u32 = 3000;
-/// Far longer than any answer takes: only a hang gets here.
+/// Far longer than any response takes: only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 static RUNNING: Mutex<Option<(Installation, u32)>> = Mutex::new(None);
@@ -84,7 +84,7 @@ fn run(bytes: &[u8]) {
     }
 }
 
-/// Sends the request, framed rightly, and looks at the answer.
+/// Sends the request, correctly framed, and checks the response.
 fn answer(installation: &Installation, request: &str) {
     let (head, body) = request.split_once("\n\n").unwrap_or((request, ""));
     let (line, headers) = head.split_once('\n').unwrap_or((head, ""));

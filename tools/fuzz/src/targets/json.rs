@@ -1,4 +1,4 @@
-//! JSON of clients and services: what is taken is JSON to others too, and never too deep for them.
+//! JSON of clients and services: what is accepted is JSON to other parsers too, and never too deep for them.
 
 use serde_json::Value;
 use workflow::json::check;

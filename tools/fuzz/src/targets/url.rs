@@ -1,4 +1,4 @@
-//! Addresses of calls, and where they may lead: one reading, and nothing private without leave.
+//! URLs of calls, and the egress policy: one interpretation, and no private address unless allowed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -72,7 +72,7 @@ fn run(bytes: &[u8]) {
         let opened = Egress { networks: vec![network], ..Egress::default() };
         assert!(
             opened.permits(&url, &[address]) || !guarded.permits(&url, &[address]),
-            "leave takes nothing away"
+            "allowing a network denies nothing"
         );
     }
 }

@@ -10,7 +10,7 @@ use crate::observation::DurableEvent;
 
 #[derive(Default)]
 pub struct NoOverlap {
-    /// The occurrences under way that wait for each other, oldest first.
+    /// The running occurrences that wait for each other, oldest first.
     turns: BTreeMap<Key, Vec<RunId>>,
     serial: BTreeMap<RunId, Key>,
     blamed: BTreeSet<RunId>,

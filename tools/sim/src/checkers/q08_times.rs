@@ -1,4 +1,4 @@
-//! Q8: a message is not handed out before its time or after it, by the clock on the wall, and what expires ends as its
+//! Q8: a message is not handed out before its time or after it, by the wall clock, and what expires ends as its
 //! queue says.
 
 use kernel::Event;

@@ -10,13 +10,13 @@ use super::play::SimulatedCluster;
 use crate::job_model::JobModel;
 use crate::observation::fingerprint;
 
-/// Partitions that nobody holds.
+/// Partitions without an owner.
 pub fn unowned(cluster: &SimulatedCluster) -> Vec<PartitionId> {
     let all = (0..cluster.partitions()).map(PartitionId);
     all.filter(|partition| cluster.owner(*partition).is_none()).collect()
 }
 
-/// What instances hold, in words.
+/// Describes which partitions instances hold.
 pub fn who_holds(cluster: &SimulatedCluster) -> String {
     let says = |one: &std::sync::Arc<super::instance::Instance>| {
         let stopped = one.engine.partitions().into_iter().filter_map(|info| info.stopped);
@@ -54,7 +54,7 @@ pub async fn moving(cluster: &SimulatedCluster) -> Option<String> {
     None
 }
 
-/// Holds what there is against what was promised.
+/// Compares the state with what was promised.
 pub async fn audit(cluster: &SimulatedCluster) {
     for partition in (0..cluster.partitions()).map(PartitionId) {
         replayed(cluster, partition).await;

@@ -1,4 +1,4 @@
-//! Those who judge a cluster: what every region's streams say, message by message, and what instances learned.
+//! Checks a cluster: the streams of every region, message by message, and what instances learned from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -46,18 +46,18 @@ pub struct ObservedClaim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ordered {
     Owner,
-    /// Somebody whose partition another has taken.
+    /// A stale owner: another instance has taken the partition.
     Zombie,
-    /// Somebody whose past was overwritten, when its region began again as a mirror.
+    /// An instance whose history was replaced when its region became a mirror.
     Stranger,
 }
 
-/// The past of one region.
+/// The history of one region.
 pub struct RegionHistory {
     pub history: History,
     pub job_model: JobModel,
     queue_model: QueueModel,
-    /// Judge what owners do, and what anybody does.
+    /// Check what owners do, and what any instance does.
     owners: Checkers,
     anybody: Checkers,
     chains: BTreeMap<PartitionId, Chain>,

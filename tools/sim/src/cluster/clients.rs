@@ -1,4 +1,4 @@
-//! The clients of a cluster: they hand in requests wherever somebody answers, until they are acknowledged; editors
+//! The clients of a cluster: they submit requests to any instance that answers, until they are acknowledged; editors
 //! write jobs; and at the end a person has everything that is parked tried again.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::workflows;
 /// The one collection of a simulated cluster.
 pub const COLLECTION: &str = "s/g/c";
 
-/// How long somebody waits for an answer.
+/// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(12);
 
 /// The id of a client's request.
@@ -31,7 +31,7 @@ fn id(n: u32) -> RunId {
     RunId::new(&format!("r{n}")).expect("a letter and digits make an id")
 }
 
-/// Hands in a request until it is acknowledged.
+/// Submits a request until it is acknowledged.
 pub async fn request(cluster: Arc<SimulatedCluster>, n: u32, workflow: u8) {
     let id = id(n);
     let key = Key::new(&format!("k{}", n % 3)).expect("a letter and a digit make a key");
@@ -106,7 +106,7 @@ pub async fn job(cluster: Arc<SimulatedCluster>, n: u8, every_s: u8, count: u32)
             if let Some(owner) = cluster.owner(partition) {
                 let answer =
                     tokio::time::timeout(PATIENCE, owner.engine.job(partition, command.clone())).await;
-                // Whoever was not answered may find that it was done.
+                // A client that got no answer may find that it was done.
                 if matches!(answer, Ok(Ok(_) | Err(engine::jobs::JobError::Rejected(_)))) {
                     break;
                 }

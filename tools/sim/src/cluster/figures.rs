@@ -68,6 +68,6 @@ pub struct Throughput {
     /// Runs that have ended, and how long they took together, in ms.
     pub ended: u64,
     pub took_ms: u64,
-    /// What the clock on the wall showed at the last frame.
+    /// What the wall clock showed at the last frame.
     pub last: Timestamp,
 }

@@ -98,7 +98,7 @@ impl Instance {
         Ok(Instance { life, region, engine, journal, view, jobs, membership })
     }
 
-    /// Lets go of everything and leaves.
+    /// Releases everything and deregisters.
     pub async fn leave(&self) {
         if let Some(membership) = self.membership.lock().await.take() {
             membership.stop().await;

@@ -1,4 +1,4 @@
-//! The way of one instance to the NATS of its region: questions and answers are lost, late, or answered by whoever
+//! The connection of one instance to the NATS of its region: requests and responses are lost, late, or answered by whoever
 //! knows less.
 
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Link {
                 };
                 pass(trip.back_ms).await;
                 if let Some(answer) = answer.filter(|_| !trip.answer_lost) {
-                    // Whoever asked may have given up.
+                    // The caller may have given up.
                     let _ = tx.send(answer);
                 } else {
                     pass(PATIENCE_MS).await;

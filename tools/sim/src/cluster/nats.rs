@@ -15,7 +15,7 @@ const WINDOW_MS: u64 = 120_000;
 
 /// One stream of a region.
 pub struct Stream {
-    /// Every message there ever was, in the order of its sequence; also those that were purged, for those who judge.
+    /// Every message there ever was, in the order of its sequence; also those that were purged, for the checker.
     pub kept: Vec<Bytes>,
     first: u64,
     ids: BTreeMap<String, (u64, u64)>,
@@ -47,7 +47,7 @@ pub enum Damage {
     Short { last: u64 },
     /// Some messages are missing in the middle.
     Gap { from: u64, through: u64 },
-    /// The bytes of one message are others.
+    /// The bytes of one message differ.
     Flipped { sequence: u64 },
 }
 
@@ -172,7 +172,7 @@ impl Stream {
         let mut message = self.whole(sequence)?;
         for replica_damage in self.damages.iter().filter(|replica_damage| replica_damage.server == server) {
             match replica_damage.damage {
-                // Whoever leads has all that was agreed on.
+                // The leader has every committed message.
                 Damage::Short { last } if sequence > last && server != self.leader => return None,
                 Damage::Gap { from, through } if (from..=through).contains(&sequence) => return None,
                 Damage::Flipped { sequence: at } if at == sequence => message = flipped(&message),

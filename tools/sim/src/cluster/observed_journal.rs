@@ -1,4 +1,4 @@
-//! The journal of one instance, watched: what it learned is compared with what the streams have.
+//! The journal of one instance, observed: what it learned is compared with the content of the streams.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::coverage::Situation;
 use super::world::{Sim, World};
 use super::{events, inbox, message};
 
-/// A journal with somebody who takes notes.
+/// A journal whose every call is checked.
 pub struct ObservedJournal<J> {
     pub inner: J,
     pub sim: Arc<Sim>,

@@ -14,7 +14,7 @@ pub const WALL_MS: i64 = 1_772_323_200_000;
 /// What happens in one simulation of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Decides what the deeds leave open.
+    /// Decides what the operations leave open.
     pub seed: u64,
     pub partitions: u16,
     /// Instances of the region that is active at the beginning.
@@ -31,7 +31,7 @@ pub struct Plan {
     pub operations: Vec<Timed>,
 }
 
-/// How often, in a thousand, something goes wrong on the way to NATS, and how long ways are.
+/// Fault rates of the network to NATS, in a thousand, and its latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NetworkFaults {
     pub request_lost: u16,
@@ -46,35 +46,35 @@ pub struct NetworkFaults {
     pub heartbeat_lost: u16,
     /// The longest way, in ms.
     pub latency_ms: u64,
-    /// The longest that somebody sees the register late, in ms.
+    /// The longest lag of a view of the register, in ms.
     pub register_lag_ms: u64,
     /// The longest that a mirror lags, in ms.
     pub mirror_ms: u64,
-    /// The longest until somebody who follows a stream learns of a message, in ms.
+    /// The longest until a follower of a stream learns of a message, in ms.
     #[serde(default)]
     pub told_ms: u64,
 }
 
-/// Something that happens at a time, in ms since the beginning.
+/// An operation at a time, in ms since the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed {
     pub at: u64,
     pub operation: Operation,
 }
 
-/// One thing that happens. A `slot` is a machine: instances come and go on it.
+/// One operation. A `slot` is a machine: instances come and go on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
-    /// A client hands in request `n`, wherever somebody answers, until it is acknowledged.
+    /// A client submits request `n`, to any instance that answers, until it is acknowledged.
     Request {
         n: u32,
         workflow: u8,
     },
-    /// A client hands in request `n` once more, whatever became of it.
+    /// A client submits request `n` once more, whatever became of it.
     Again {
         n: u32,
     },
-    /// A job comes to be: every so many seconds, so many times.
+    /// A job is created: every so many seconds, so many times.
     Job {
         n: u8,
         every_s: u8,
@@ -88,7 +88,7 @@ pub enum Operation {
     KillAll {
         down_ms: u64,
     },
-    /// An instance lets go of what it holds, says that it leaves, and comes back later.
+    /// An instance releases its partitions, deregisters, and comes back later.
     Leave {
         slot: u8,
         down_ms: u64,

@@ -19,7 +19,7 @@ use super::{audit, clients, regions};
 use crate::simulator::Report;
 use crate::{panics, rng};
 
-/// How long after the last deed the faults are over, in ms.
+/// How long after the last operation the faults end, in ms.
 const HEAL_AFTER_MS: u64 = 2000;
 
 /// How often a cluster is looked at that should come to rest, in ms.
@@ -29,7 +29,7 @@ const LOOK_MS: u64 = 2000;
 const HELD_MS: u64 = 120_000;
 const REST_MS: u64 = 900_000;
 
-/// The stage of a simulation: who is on it.
+/// A simulated cluster: its instances, its clients, and the shared world.
 pub struct SimulatedCluster {
     pub sim: Arc<Sim>,
     directory: PathBuf,
@@ -40,7 +40,7 @@ pub struct SimulatedCluster {
     waiting: Mutex<Vec<tokio::task::JoinHandle<()>>>,
 }
 
-/// Plays a plan. `directory` is empty, for the files of views.
+/// Simulates a plan. `directory` is empty, for the files of views.
 pub fn play(plan: &Plan, directory: &Path, catalogs: &Catalogs, print: bool) -> Report<Figures, Situation> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime =
@@ -114,12 +114,12 @@ impl SimulatedCluster {
         !self.sim.world().checker.found.is_empty()
     }
 
-    /// Those who run, or seem to.
+    /// The instances that run, or seem to.
     pub fn instances(&self) -> Vec<Arc<Instance>> {
         self.present.lock().expect("nobody panics while holding the stage").values().cloned().collect()
     }
 
-    /// Who holds a partition in the active region. One that was overtaken by somebody who wrote nothing may go on holding
+    /// The owner of a partition in the active region. One that was overtaken by somebody who wrote nothing may go on holding
     /// it: it learns of it with its next frame.
     pub fn owner(&self, partition: PartitionId) -> Option<Arc<Instance>> {
         let active = self.sim.world().active();
@@ -189,7 +189,7 @@ impl SimulatedCluster {
         });
     }
 
-    /// Whatever happens to the instance in a slot.
+    /// Applies a fault to the instance in a slot.
     fn affect(&self, slot: u8, how: impl FnOnce(&mut Life, u64)) {
         let now = self.sim.now();
         if let Some(instance) = self.present(slot) {
@@ -197,7 +197,7 @@ impl SimulatedCluster {
         }
     }
 
-    /// From now on nothing fails any more.
+    /// Ends all faults.
     async fn heal(self: &Arc<Self>) {
         self.sim.say(|| "-- healed".to_owned());
         let now = self.sim.now();
@@ -214,7 +214,7 @@ impl SimulatedCluster {
             }
             world.lives.values().map(|life| life.frozen_until).max().unwrap_or(0).max(now)
         };
-        // Whoever stands still goes on by itself.
+        // A frozen instance continues by itself.
         self.sim.until(thawed).await;
         for slot in 0..self.sim.world().plan.slots() {
             if self.present(slot).is_none() {
@@ -312,7 +312,7 @@ fn leader_gone(cluster: &Arc<SimulatedCluster>, region: u8, server: u8, for_ms: 
     }
 }
 
-/// Harms one replica of one stream; the others stay as they are, so that nothing is gone for good.
+/// Damages one replica of one stream; the others stay as they are, so that nothing is gone for good.
 fn damage_replica(cluster: &Arc<SimulatedCluster>, region: u8, draw: u64) {
     let mut world = cluster.sim.world();
     let streams = &mut world.regions[usize::from(region)].streams;
@@ -345,7 +345,7 @@ fn fill(cluster: &Arc<SimulatedCluster>, region: u8, for_ms: u64) {
     });
 }
 
-/// Lets the world go on without faults until nothing moves. True when it has come to rest.
+/// Continues without faults until nothing moves. True when it has come to rest.
 async fn rest(cluster: &Arc<SimulatedCluster>) -> bool {
     let healed = cluster.sim.now();
     let mut held = false;

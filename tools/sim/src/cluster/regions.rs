@@ -20,7 +20,7 @@ const LOOK_MS: u64 = 500;
 /// How often mirrors are gone through, in ms.
 const TIDY_MS: u64 = 60_000;
 
-/// How long a planned promotion waits for instances to let go, and for mirrors, in ms.
+/// How long a planned promotion waits for instances to release their partitions, and for mirrors, in ms.
 const PATIENCE_MS: u64 = 30_000;
 
 pub fn side(region: usize) -> Side {
@@ -82,7 +82,7 @@ fn force(cluster: &SimulatedCluster, region: usize) {
     }
 }
 
-/// A planned promotion: the other side lets go, the mirrors catch up, and nothing is lost.
+/// A planned promotion: the other side releases its partitions, the mirrors catch up, and nothing is lost.
 async fn switch(cluster: Arc<SimulatedCluster>, region: usize) {
     let pair = 1 - region;
     let begun = cluster.sim.now();
@@ -100,7 +100,7 @@ async fn switch(cluster: Arc<SimulatedCluster>, region: usize) {
         }
         side(region).epoch_above(here.epoch.max(there.epoch))
     };
-    // Its instances see it, and let go.
+    // Its instances notice, and release their partitions.
     loop {
         let now = cluster.sim.now();
         let held = cluster.instances().iter().any(|one| one.region == pair && one.engine.held().len() > 1);
@@ -131,7 +131,7 @@ async fn follow(cluster: Arc<SimulatedCluster>, region: usize) {
         tokio::time::sleep(Duration::from_millis(LOOK_MS)).await;
         let now = cluster.sim.now();
         if look(&mut cluster.sim.world(), now, region) {
-            // Whoever remembers what is no longer so starts again.
+            // Instances that remember the replaced history start again.
             for instance in cluster.instances().into_iter().filter(|instance| instance.region == region) {
                 cluster.kill(cluster.slot_of(instance.life), 1000);
             }

@@ -1,4 +1,4 @@
-//! The services of a cluster: one ledger for all regions, which tells calls apart by their keys alone.
+//! The services of a cluster: one ledger for all regions, which distinguishes calls by their keys alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn done() -> Outcome {
     Outcome::Done { status: 200, output: Bytes::from_static(b"{}") }
 }
 
-/// How a call is treated.
+/// What happens to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallFault {
     Well,
@@ -94,7 +94,7 @@ enum CallFault {
     Twice,
 }
 
-/// The outside of one instance.
+/// The services, as one instance calls them.
 pub struct SimulatedServices {
     pub sim: Arc<Sim>,
     pub life: u32,
@@ -209,7 +209,7 @@ impl Sim {
         ordered != Ordered::Stranger
     }
 
-    /// Puts a call on the wire: it arrives whoever lives.
+    /// Sends a call: it arrives even if the caller dies.
     fn send(self: &Arc<Sim>, life: u32, call: &Call, ms: u64) -> oneshot::Receiver<Outcome> {
         let (sim, call) = (self.clone(), call.clone());
         let (tx, answer) = oneshot::channel();
@@ -224,7 +224,7 @@ impl Sim {
             let mut world = sim.world();
             world.figures.on_the_wire -= 1;
             let (outcome, effects) = world.ledger.reach(&call);
-            // Whoever called may not wait any more.
+            // The caller may have given up.
             let _ = tx.send(outcome);
             let Call { run, work, attempt, counts, .. } = call;
             world.say(now, || format!("reached {run} {work:?} attempt {attempt}, {effects:?}"));

@@ -28,7 +28,7 @@ struct PartitionSnapshots {
     tables: BTreeMap<(Epoch, Seq), BTreeMap<PathBuf, Bytes>>,
 }
 
-/// The way of one instance to the snapshots.
+/// The access of one instance to the snapshots.
 pub struct SnapshotStore {
     pub sim: Arc<Sim>,
     pub life: u32,

@@ -1,4 +1,4 @@
-//! What all instances of a simulated cluster share: time, NATS, the register, the services, and those who judge.
+//! What all instances of a simulated cluster share: time, NATS, the register, the services, and the checker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -75,7 +75,7 @@ pub struct Life {
     pub frozen_until: u64,
     pub cut_until: u64,
     pub slow: (u64, u64),
-    /// How far its clock on the wall was set.
+    /// How far its wall clock was set.
     pub set_ms: Arc<AtomicI64>,
 }
 
@@ -93,7 +93,7 @@ impl Life {
     }
 }
 
-/// How a question fares on its way to NATS and back.
+/// The latencies and losses of a request to NATS and its response.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundTrip {
     pub there_ms: u64,
@@ -127,7 +127,7 @@ impl Sim {
     }
 
     pub fn world(&self) -> MutexGuard<'_, World> {
-        // Whoever panicked while holding it is noted; what is left is only looked at.
+        // A panic while it was held is recorded; the rest is only read.
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -163,14 +163,14 @@ impl Sim {
         host::Clock::start_beside(Timestamp(time), world.lives[&life].set_ms.clone())
     }
 
-    /// What the clock on the wall of an instance shows.
+    /// What the wall clock of an instance shows.
     pub fn wall(&self, life: u32) -> Timestamp {
         let world = self.world();
         let set_ms = world.lives[&life].set_ms.load(Ordering::Relaxed);
         Timestamp(world.plan.wall_ms + self.now() as i64 + set_ms)
     }
 
-    /// Draws how a question fares. Tasks that run in the same moment have no order; so what goes elsewhere has no say.
+    /// Draws the latencies and losses of a request. Tasks that run in the same moment have no order; so what goes elsewhere has no say.
     pub fn trip(&self, life: u32, to: &str) -> RoundTrip {
         let now = self.now();
         let mut world = self.world();
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// How services treat calls at the moment.
+    /// The current fault rates of services.
     pub fn service_faults(&self) -> ServiceFaults {
         if self.healed {
             ServiceFaults { latency_ms: 2, ..ServiceFaults::default() }

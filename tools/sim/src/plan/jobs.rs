@@ -46,7 +46,7 @@ pub enum Condition {
 pub const FORWARD_MS: i64 = 1_774_746_000_000;
 pub const BACK_MS: i64 = 1_792_890_000_000;
 
-/// What the clock on the wall shows at the beginning of some plans: shortly before the clocks change.
+/// What the wall clock shows at the beginning of some plans: shortly before the clocks change.
 pub fn draw_wall_ms(rng: &mut Rng, usual_ms: i64) -> i64 {
     let before_ms = rng.pick(&[30_000, 30_000, 120_000, 1_830_000]);
     match rng.below(6) {

@@ -14,14 +14,14 @@ use crate::process::Process;
 use crate::queue_model::fingerprint;
 use crate::world::{Sim, Task, World};
 
-/// How often somebody tries who learns that there is no such queue, and how long it waits in ms.
+/// How often a client tries again when there is no such queue, and how long it waits, in ms.
 const TRIES_MAX: u32 = 6;
 const AGAIN_MS: u64 = 500;
 
 /// The label of what one subscription takes.
 const RED_LABEL: &str = "red";
 
-/// One try of somebody who sends or operates.
+/// One attempt of a sender or an operator.
 pub async fn ask(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     let (operation, due) = {
         let mut world = sim.world();
@@ -78,7 +78,7 @@ pub async fn ask(sim: Arc<Sim>, process: Arc<Process>, n: u32) {
     }
 }
 
-/// When somebody who was refused tries again, if it does.
+/// When a refused client tries again, if it does.
 fn again_ms(world: &mut World, n: u32, operation: &QueueOperation, error: &QueueError) -> Option<u64> {
     match error {
         QueueError::NoRoom | QueueError::NoMemory => {
@@ -101,7 +101,7 @@ fn again_ms(world: &mut World, n: u32, operation: &QueueOperation, error: &Queue
     }
 }
 
-/// Tells those who judge what is wanted; the ids of what is sent.
+/// Records the request as an observation; the ids of what is sent.
 fn announce(world: &mut World, at: &str, command: &QueueCommand) -> Vec<String> {
     match command {
         QueueCommand::Send { messages, .. } => {
@@ -152,7 +152,7 @@ fn command(operation: &QueueOperation, n: u32, due: Option<Timestamp>) -> QueueC
 }
 
 fn message(send: &Send, n: u32, nth: u8, due: Option<Timestamp>) -> Outgoing {
-    // The first letter tells those who judge whether an id counts.
+    // The first letter tells the checkers whether an id counts.
     let id = format!("{}{n}-{nth}", if send.own_id { 'm' } else { 'x' });
     let mut message = Message::new(id.clone(), format!("{id} {}", ".".repeat(usize::from(send.body_bytes))));
     message.label = Some(if send.red { RED_LABEL } else { "blue" }.to_owned());

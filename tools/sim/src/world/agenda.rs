@@ -20,18 +20,18 @@ pub enum Task {
     Edit {
         n: u32,
     },
-    /// Somebody does something about queues.
+    /// A queue operation.
     Queue(QueueTask),
     /// The disk has room again.
     Empty,
 }
 
-/// Errands by time, and by their order among those of one time.
+/// Tasks by time, and by their order among those of one time.
 #[derive(Debug, Default)]
 pub struct Agenda {
     tasks: BTreeMap<(u64, u64), Task>,
     added: u64,
-    /// Deeds of the plan that are still to be done.
+    /// Operations of the plan that are still to be executed.
     operations: usize,
 }
 
@@ -62,13 +62,13 @@ impl Agenda {
         Some(task)
     }
 
-    /// Does an task of now later.
+    /// Postpones a task that is due.
     pub fn put_off(&mut self, at: u64, task: Task) {
         self.operations += usize::from(matches!(task, Task::Do(_)));
         self.add(at, task);
     }
 
-    /// Whether all deeds of the plan are done.
+    /// Whether all operations of the plan were executed.
     pub fn is_played(&self) -> bool {
         self.operations == 0
     }

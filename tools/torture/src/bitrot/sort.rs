@@ -21,7 +21,7 @@ pub enum OpenResult {
 pub enum DamageClass {
     /// Refused, stopped or withheld, with the name of the file.
     Detected,
-    /// All that was acknowledged is there and the same.
+    /// Everything that was acknowledged is present and unchanged.
     Harmless,
     Broken(String),
 }

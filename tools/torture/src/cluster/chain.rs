@@ -15,7 +15,7 @@ const CHECKSUM_BYTES: usize = 4;
 const CLAIM: u8 = 1;
 const FRAME: u8 = 2;
 
-/// What stands in the head of a message.
+/// The header of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Link {
     kind: u8,
@@ -114,16 +114,11 @@ fn read(bytes: &Bytes) -> anyhow::Result<Link> {
 
 fn judge(link: &Link, previous: Option<&Link>, partition: PartitionId, sequence: u64) -> anyhow::Result<()> {
     ensure!(link.partition == partition.0, "it is of partition {}", link.partition);
-    ensure!(
-        link.number + link.epoch == sequence,
-        "frame {} of epoch {} stands there",
-        link.number,
-        link.epoch
-    );
+    ensure!(link.number + link.epoch == sequence, "frame {} of epoch {} is there", link.number, link.epoch);
     ensure!(link.kind == CLAIM || link.kind == FRAME, "it is neither a claim nor a frame");
     // What came before the first that is left was trimmed.
     let Some(previous) = previous else { return Ok(()) };
-    ensure!(link.before == previous.checksum, "it does not follow what stands before it");
+    ensure!(link.before == previous.checksum, "it does not follow the message before it");
     let expected = match link.kind {
         CLAIM => (previous.epoch + 1, previous.number),
         _ => (previous.epoch, previous.number + 1),

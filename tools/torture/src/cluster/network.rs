@@ -221,7 +221,7 @@ fn ip_lines(space: &str, lines: &str) -> anyhow::Result<()> {
         .spawn()
         .context("starting ip")?;
     let mut input = child.stdin.take().context("the input was asked for")?;
-    input.write_all(lines.as_bytes()).context("telling ip")?;
+    input.write_all(lines.as_bytes()).context("writing to ip")?;
     drop(input);
     let output = child.wait_with_output().context("waiting for ip")?;
     if !output.status.success() {

@@ -37,7 +37,7 @@ pub async fn asked<T>(
     }
 }
 
-/// How each run stands now.
+/// The current state of each run.
 pub async fn statuses(addresses: &[SocketAddr], runs: &[String]) -> anyhow::Result<Statuses> {
     let mut all = Statuses::new();
     for part in runs.chunks(200) {

@@ -1,4 +1,4 @@
-//! What is there all through the faults of a cluster: the services, the target of jobs, and the log of the clients.
+//! What exists during the faults of a cluster: the services, the target of jobs, and the log of the clients.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -72,7 +72,7 @@ impl Trial {
         Load::start_within(addresses, near, TOKEN, pace, &self.posts, dice)
     }
 
-    /// Acknowledged runs, drawn, must be known at every instance when all is well again.
+    /// Acknowledged runs, drawn, must be known at every instance after recovery.
     pub async fn spot_check(
         &self,
         addresses: &[SocketAddr],

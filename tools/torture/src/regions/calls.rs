@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::regions::stage::{EAST, Stage, WEST};
 use crate::report::Closing;
 
-/// Whether a region that was overtaken may go on calling for a while.
+/// Whether a fenced region may still make calls for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overtaken {
     /// It was alive when the other one was made active by force.

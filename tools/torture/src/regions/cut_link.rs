@@ -90,7 +90,7 @@ impl RoundContext<'_> {
         );
     }
 
-    /// A region that stands by neither acknowledges nor calls.
+    /// A standby region neither acknowledges requests nor makes calls.
     fn check_silent(&mut self, region: usize, since: Instant) {
         let name = self.stage.name(region);
         let answers = self.stage.answers_of(region, since).len();

@@ -1,4 +1,4 @@
-//! The end of a round: every run comes to its end where work goes on, and all is held against the ledgers.
+//! The end of a round: every run ends in the active region, and everything is compared with the ledgers.
 
 use std::collections::BTreeSet;
 

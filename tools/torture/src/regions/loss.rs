@@ -51,7 +51,7 @@ impl RoundContext<'_> {
         Ok((lost, count))
     }
 
-    /// Asks a region that will be overtaken how those runs stand that the other one may have open, too.
+    /// Asks a region that will be fenced for the state of the runs that the other one may also have open.
     pub async fn apart(&self, overtaken: usize, cut: Instant) -> anyhow::Result<Statuses> {
         let since = cut.checked_sub(OPEN_AT_MOST).unwrap_or(cut);
         let mut answers = self.stage.answers_of(overtaken, since);

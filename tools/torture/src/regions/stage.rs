@@ -1,4 +1,4 @@
-//! What is there all through a round: two regions, perhaps a witness, the services, and the clients' book.
+//! What exists during a round: two regions, perhaps a witness, the services, and the log of the clients.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -76,7 +76,7 @@ impl<'a> Stage<'a> {
         self.regions[region].addresses()
     }
 
-    /// Whether somebody is of a region.
+    /// Whether an instance belongs to a region.
     pub fn is_of(&self, region: usize, ip: IpAddr) -> bool {
         self.regions[region].addresses().iter().any(|address| address.ip() == ip)
     }

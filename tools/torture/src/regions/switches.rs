@@ -43,7 +43,7 @@ impl RoundContext<'_> {
         Ok(WEST)
     }
 
-    /// To the region that stands by.
+    /// To the standby region.
     pub async fn planned_switch(&mut self, to: usize, number: usize) -> anyhow::Result<()> {
         let stage = &self.stage;
         stage.clients[to].standing_by().await?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::report::Closing;
 
-/// What stands before the id of a request in its body.
+/// The text before the id of a request in its body.
 const ID: &[u8] = b"\"deliveryId\":\"";
 /// Ids that a finding names.
 const SHOWN_MAX: usize = 20;

@@ -91,7 +91,7 @@ impl RoundContext<'_> {
         Ok(WEST)
     }
 
-    /// The active region is well, and sees neither its pair nor the witness: it stops before the other one begins.
+    /// The active region is healthy, and reaches neither its pair nor the witness: it stops before the other one starts.
     pub async fn witness_cut_off(&mut self) -> anyhow::Result<usize> {
         let load = self.stage.load(EAST, Pace::FAINT, self.dice);
         self.pause().await;
@@ -124,7 +124,7 @@ impl RoundContext<'_> {
         Ok(WEST)
     }
 
-    /// The witness is lost: the active region goes on by its pair's consent, and so does an instance that is started then.
+    /// The witness is lost: the active region continues with its pair's consent, and so does an instance that is started then.
     pub async fn witness_gone(&mut self) -> anyhow::Result<usize> {
         let load = self.stage.load(EAST, Pace::FAINT, self.dice);
         self.pause().await;

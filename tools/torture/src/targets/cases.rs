@@ -51,7 +51,7 @@ pub struct Expected {
     /// Of the first attempt at the target; one of these.
     pub outcomes: &'static [&'static str],
     pub status: Option<u16>,
-    /// Must stand in the detail of the first attempt.
+    /// Must be part of the detail of the first attempt.
     pub detail: &'static str,
     pub attempts: u32,
     /// From the end of the first attempt to the second, in milliseconds.

@@ -77,7 +77,7 @@ fn generate(python: &Path, settings: &Path, description: &Path, package: &Path) 
     Ok(())
 }
 
-/// What the generator left out, but for what we know of: its reasons stand below its warnings.
+/// What the generator skipped, except for what is known: its reasons follow its warnings.
 fn complaints(said: &str) -> Vec<&str> {
     let mut lines = said.lines().filter(|line| !line.trim().is_empty());
     let mut found = Vec::new();

@@ -10,7 +10,7 @@ use super::{Made, only};
 use crate::peers::install::{apt, on_path};
 use crate::{command, node};
 
-/// What is written by hand, beside the package and its lock.
+/// The hand-written files, besides the package and its lock.
 const SOURCES: [&str; 4] =
     ["tsconfig.json", "src/index.ts", "examples/tsconfig.json", "examples/first-run.ts"];
 
@@ -37,7 +37,7 @@ pub fn make(listed: &Path, place: &Path, description: &Path) -> anyhow::Result<P
         tool.current_dir(&package);
         tool
     };
-    // What has a default may be left out of a request.
+    // A member with a default is optional in a request.
     let mut generator = tool("openapi-typescript");
     generator.arg(description).args(["--default-non-nullable", "false", "--output", "src/schema.ts"]);
     command::run(generator)?;

@@ -37,7 +37,7 @@ pub fn read(root: &Path, name: &str) -> anyhow::Result<Vec<Step>> {
     blocks::steps(&text).with_context(|| name.to_owned())
 }
 
-/// Runs a page below `folder`. Whoever called this ends what it leaves running.
+/// Runs a page below `folder`. The caller stops what it leaves running.
 pub fn run(root: &Path, name: &str, sortie: &Path, folder: &Path) -> anyhow::Result<String> {
     let began = Instant::now();
     let mut loopback = Command::new("ip");

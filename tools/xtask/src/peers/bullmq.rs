@@ -7,14 +7,14 @@ use super::process::{End, Process, bound, free_address};
 use super::worker::Workers;
 use super::{Around, Asked, Peer, Running};
 
-/// Processes that hand in and work. With a second one requests are taken in twice as fast, and deliveries as before.
+/// Processes that submit and work. With a second one requests are accepted twice as fast, and deliveries as before.
 const WORKERS: usize = 2;
 
 pub const PEER: Peer = Peer {
     name: "bullmq",
     title: "BullMQ",
     durability: "Redis with `appendonly yes`, `appendfsync always`, no snapshots",
-    client: "two Node processes hand in and work; steps by `job.updateData` after each call",
+    client: "two Node processes submit and work; steps by `job.updateData` after each call",
     start,
     workflow: Asked::Yes(&[32, 64, 128, 256]),
     ingest: Asked::Yes(&[1024]),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// What one round came to: how long it was, and how long each piece of work in it took.
+/// The result of one round: its duration, and the duration of each piece of work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
     pub seconds: f64,

@@ -1,4 +1,4 @@
-//! How peers come here: by package name, each into a directory of its own that git passes over.
+//! How peers are installed: by package name, each into its own directory, which git ignores.
 
 use std::env;
 use std::fs;
@@ -100,7 +100,7 @@ pub fn apt(package: &str, look: impl Fn() -> Option<PathBuf>) -> anyhow::Result<
     }
     println!("installing the Debian package {package}");
     if apt_install(package).is_err() {
-        // A machine that has never installed anything does not know what there is.
+        // A machine that has never installed anything has no list of packages.
         let mut update = Command::new("apt-get");
         update.arg("update").stdout(Stdio::null());
         command::run(update)?;

@@ -15,7 +15,7 @@ use super::figures::Round;
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 const REQUEST_BYTES: usize = 300;
 
-/// Posts what `request` gives for a connection and a number, and wants it to succeed. Counts what is answered in the
+/// Posts what `request` returns for a connection and a number, and expects success. Counts the responses in the
 /// measured seconds, which follow the ramp.
 pub fn closed_loop(
     address: SocketAddr,

@@ -22,7 +22,7 @@ const POLL: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, Copy)]
 pub enum End {
     Terminate,
-    /// PostgreSQL takes this as: do not wait for those who are connected.
+    /// PostgreSQL takes this as: do not wait for connected clients.
     Interrupt,
 }
 

@@ -11,7 +11,7 @@ use super::{Asked, Peer};
 /// A cell, or why it is empty.
 type Cell<T> = Result<T, String>;
 
-/// What one system came to.
+/// The figures of one system.
 pub struct Row {
     pub title: &'static str,
     pub version: String,
@@ -19,7 +19,7 @@ pub struct Row {
     pub client: &'static str,
     pub workflow: Cell<Closed>,
     pub ingest: Cell<Closed>,
-    /// Ingest with more requests under way than connections, where that is another figure.
+    /// Ingest with more requests in flight than connections, where that differs.
     pub pipelined: Option<Closed>,
     pub timed: Cell<Timed>,
 }
@@ -100,7 +100,7 @@ fn beneath(row: &Row) -> String {
         let [throughput, p50, p99] = [count(throughput), milliseconds(p50_ms), milliseconds(p99_ms)];
         let at_once = pipelined.at_once;
         text.push_str(&format!(
-            " Ingest with {at_once} under way: {throughput}/s, p50 {p50} ms, p99 {p99} ms."
+            " Ingest with {at_once} in flight: {throughput}/s, p50 {p50} ms, p99 {p99} ms."
         ));
     }
     let reasons = [

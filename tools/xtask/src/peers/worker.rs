@@ -37,7 +37,7 @@ impl Workers {
         Ok(Workers { workers, _servers: servers, rounds: 0 })
     }
 
-    /// Tells all of them before it listens to any.
+    /// Sends to all of them before it reads from any.
     fn ask(&mut self, command: &Value) -> anyhow::Result<Vec<Value>> {
         let workers = self.workers.len();
         for (number, worker) in self.workers.iter_mut().enumerate() {

@@ -84,7 +84,7 @@ fn resolve(document: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// The names by which headings are linked to: lower case, words joined, signs left out.
+/// The names by which headings are linked to: lower case, words joined, punctuation removed.
 fn headings(text: &str) -> Vec<String> {
     let titles = prose(text).filter_map(|(_, line)| line.strip_prefix('#'));
     titles.map(|title| slug(title.trim_start_matches('#').trim())).collect()

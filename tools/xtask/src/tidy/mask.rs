@@ -6,7 +6,7 @@ pub(crate) struct Masked {
     pub comments: String,
 }
 
-/// Takes a file apart. What is not valid Rust is taken apart somehow; the compiler says what is wrong with it.
+/// Separates code, comments and literals. Invalid Rust is separated somehow; the compiler reports it.
 pub(crate) fn mask(text: &str) -> Masked {
     let chars: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());

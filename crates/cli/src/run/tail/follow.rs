@@ -46,7 +46,7 @@ pub struct PollResult {
 #[derive(Debug, Default)]
 pub struct RunTracker {
     live: BTreeMap<String, RunSummary>,
-    /// Ended runs already reported, with their time of acceptance; only those that a poll may find again.
+    /// Ended runs already reported, with their time of acceptance; only those that a poll may return again.
     ended: BTreeMap<String, Time>,
     since: Time,
     newest: Time,

@@ -12,7 +12,7 @@ use crate::simulate::log::{LogEntry, LogEvent, SkipReason};
 use crate::table::clean;
 use crate::when;
 
-/// What a simulation came to.
+/// The result of a simulation.
 pub struct Summary {
     pub headline: String,
     pub tone: Tone,
@@ -23,7 +23,7 @@ pub struct Summary {
     notes: Vec<String>,
 }
 
-/// Attempts by what they came to.
+/// Attempts by their outcome.
 #[derive(Default)]
 struct CallCounts {
     done: usize,
@@ -70,7 +70,7 @@ impl CallCounts {
     }
 }
 
-/// What a run of a workflow came to.
+/// The result of a run of a workflow.
 pub fn of_run(run: &Run, entries: &[LogEntry], begin: Timestamp, notes: Vec<String>) -> Summary {
     let parked_at = entries.iter().rev().find(|entry| matches!(entry.what, LogEvent::Parked { .. }));
     let end = run.ended_at().or(parked_at.map(|entry| entry.at)).unwrap_or(begin);
@@ -121,7 +121,7 @@ fn undone_in_order(entries: &[LogEntry]) -> Vec<String> {
     undone.into_iter().map(|(_, step)| step).collect()
 }
 
-/// What a job came to.
+/// The result of a job.
 pub fn of_job(
     name: &str,
     job: &Job,

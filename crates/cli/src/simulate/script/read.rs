@@ -177,7 +177,7 @@ impl ScriptReader<'_> {
         replies
     }
 
-    /// An answer and how many times it is given: a status, a fault in words, or a map of both and more.
+    /// A response and how many times it is given: a status, a named fault, or a map with more.
     fn reply(&mut self, field: &Field<'_>) -> Option<(ScriptedReply, usize)> {
         let plain = |what| Some((ScriptedReply { what, latency: LATENCY }, 1));
         match &field.node.kind {
