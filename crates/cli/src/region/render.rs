@@ -267,12 +267,12 @@ mod tests {
 
     #[test]
     fn a_drill_that_failed_says_where() {
-        let json = r#"{"ready":false,"switches":[],"checks":[{"check":"the pair answers","passed":true,"detail":""},
-            {"check":"the mirrors are there and current","passed":false,"detail":"a is 2000 behind"}]}"#;
+        let json = r#"{"ready":false,"switches":[],"checks":[{"check":"the pair responds","passed":true,"detail":""},
+            {"check":"the mirrors exist and are current","passed":false,"detail":"a lags 2000 messages"}]}"#;
         let view: DrillView = serde_json::from_str(json).unwrap();
         expect![[r#"
-            ok   the pair answers
-            FAIL the mirrors are there and current: a is 2000 behind
+            ok   the pair responds
+            FAIL the mirrors exist and are current: a lags 2000 messages
             A switch would not work.
         "#]]
         .assert_eq(&drill(&view, &PLAIN));
@@ -281,12 +281,12 @@ mod tests {
     #[test]
     fn a_drill_without_a_way_back_says_who_is_active() {
         let json = r#"{"ready":false,"switches":[{"region":"west","epoch":2,"forced":false,"took_ms":1240,
-            "lost_messages":0,"pair_mirrors":true,"mirrors":[]}],"checks":[{"check":"the pair answers","passed":true,
-            "detail":""},{"check":"the standby has had everything","passed":false,"detail":"east was not level yet"}]}"#;
+            "lost_messages":0,"pair_mirrors":true,"mirrors":[]}],"checks":[{"check":"the pair responds","passed":true,
+            "detail":""},{"check":"the standby has caught up","passed":false,"detail":"east has not caught up yet"}]}"#;
         let view: DrillView = serde_json::from_str(json).unwrap();
         expect![[r#"
-            ok   the pair answers
-            FAIL the standby has had everything: east was not level yet
+            ok   the pair responds
+            FAIL the standby has caught up: east has not caught up yet
             west is active under epoch 2 (planned)
               RTO 1.24s from the call until it was active
               RPO 0: the mirrors were complete

@@ -9,29 +9,29 @@ use crate::{ApiSchema, Time};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "Region")]
 pub struct RegionView {
-    /// The region that answers, and the other one.
+    /// The region that responds, and its pair.
     pub here: SideView,
     pub pair: SideView,
-    /// Whether the pair answers.
+    /// Whether the pair can be reached.
     pub pair_reachable: bool,
     /// The region that is active, as far as is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<String>,
-    /// How far the mirrors of the standby are.
+    /// The mirrors of the standby.
     pub mirrors: Vec<MirrorView>,
-    /// With a witness, of a region that is active by its record: what it has to be so.
+    /// With a witness, if the region is active by its record: which leases it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leases: Option<LeasesView>,
-    /// With a witness, of a region that stands by: whether it has had nearly everything of late. If not, it does not take
-    /// over by itself.
+    /// With a witness, if the region is a standby: whether its mirrors were caught up recently. Otherwise it does not promote
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<bool>,
-    /// What was kept when this region was last overtaken.
+    /// The divergent tail that was kept when this region was last overtaken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<TailView>,
 }
 
-/// What a region with a witness must have one of to work.
+/// The leases of a region with a witness; an active region needs one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "RegionLeases")]
 pub struct LeasesView {
@@ -56,35 +56,35 @@ pub struct SideView {
     /// The region and instance that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Of a standby: whether its mirrors have had everything once. Until then it is not promoted, unless that is meant.
+    /// Of a standby: whether its mirrors have caught up once. Before that it is promoted only with `force` and `incomplete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<bool>,
-    /// What a promotion that has begun is doing: fence, catch_up or open.
+    /// The step of a promotion that is not complete: fence, catch_up or open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(one_of("fence", "catch_up", "open"))]
     pub promotion: Option<String>,
 }
 
-/// How far the mirror of a stream is.
+/// The mirror of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "RegionMirror")]
 pub struct MirrorView {
     pub stream: String,
-    /// The last sequence of the mirror; none when there is no mirror yet.
+    /// The last sequence of the mirror; absent if there is no mirror yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<u64>,
-    /// The last sequence of the origin, when it answers.
+    /// The last sequence of the origin, if it responds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_last: Option<u64>,
-    /// Messages that are missing, as far as is known.
+    /// By how many messages the mirror lags, as far as is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<u64>,
-    /// When the newest message that is there was stored.
+    /// When the newest message of the mirror was stored in the active region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newest: Option<String>,
 }
 
-/// What an overtaken region had and its pair never got.
+/// The messages that an overtaken region has and its pair never received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "RegionTail")]
 pub struct TailView {
@@ -94,14 +94,14 @@ pub struct TailView {
     /// The instance on whose disk it is, and the folder there.
     pub instance: String,
     pub folder: String,
-    /// The bucket of objects in the region's NATS where it is, too.
+    /// The bucket of objects in the region's NATS that has the files as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<String>,
     pub streams: Vec<StreamTailView>,
 }
 
 /// What was kept of one stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "RegionStreamTail")]
 pub struct StreamTailView {
     pub stream: String,
@@ -109,32 +109,33 @@ pub struct StreamTailView {
     pub through: u64,
     pub messages: u64,
     pub bytes: u64,
-    /// Why all of the stream was kept, when that is so.
+    /// Why the whole stream was kept, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
-    /// What is in it: runs that were asked for, frames.
+    /// What the messages contain: requested runs, frames.
     pub contents: Vec<String>,
 }
 
-/// A request of a divergent tail, as it can be handed in again. Of `body` and `text` one is there, or else `problem`.
+/// A request of a divergent tail, as it can be submitted again. It has `body` or `text`, or else `problem`.
 #[derive(Debug, Clone, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "TailRequest")]
 pub struct TailRequestView {
-    /// The stream and the message in it that it was kept from.
+    /// The inbox that it was kept from.
     pub stream: String,
-    /// The message of the stream that it was in.
+    /// The sequence of its message in the stream.
     pub sequence: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
-    /// The id that its run was to have.
+    /// The id of its run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_at: Option<Time>,
-    /// The body, byte by byte as it came.
+    /// The body, byte by byte as it was received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Box<RawValue>>,
-    /// In its place, when it cannot stand in a line as it came: with space around it or lines in it.
+    /// Instead of `body`, if the body cannot be a member of a JSON line as it was received: with white space around it or
+    /// line breaks in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Why it cannot be read.
@@ -142,36 +143,36 @@ pub struct TailRequestView {
     pub problem: Option<String>,
 }
 
-/// What a promotion is asked for with.
+/// How to promote a region.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schema(name = "PromoteDraft", input)]
 pub struct PromoteRequest {
-    /// Without the pair: what the mirrors do not have is lost.
+    /// Without the pair: what the mirrors lack is lost.
     #[schema(default = false)]
     pub force: bool,
-    /// With force: even if this region was never level, or was overtaken. What it does not have is lost.
+    /// With force: even if this region never caught up, or was overtaken. What it lacks is lost.
     #[schema(default = false)]
     pub incomplete: bool,
 }
 
-/// A promotion that has ended.
+/// The result of a promotion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "Promoted")]
 pub struct PromotedView {
     pub region: String,
     pub epoch: u64,
     pub forced: bool,
-    /// From the call until the region was active: the RTO, without the time until somebody called.
+    /// From the call until the region was active: the RTO, without the time until the call.
     pub took_ms: u64,
-    /// Messages that this region is known not to have: the RPO.
+    /// Messages that this region is known to lack: the RPO.
     pub lost_messages: u64,
     pub mirrors: Vec<MirrorView>,
     /// Whether the pair mirrors this region already.
     pub pair_mirrors: bool,
 }
 
-/// What a drill is asked for with.
+/// How to run a drill.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schema(name = "DrillDraft", input)]
@@ -181,7 +182,7 @@ pub struct DrillRequest {
     pub switch: bool,
 }
 
-/// What a drill has shown.
+/// The result of a drill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ApiSchema)]
 #[schema(name = "Drill")]
 pub struct DrillView {

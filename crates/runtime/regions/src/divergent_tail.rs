@@ -1,4 +1,5 @@
-//! What an overtaken region had and its pair never got: kept in files and in the region's NATS, and listed.
+//! The divergent tail: messages that an overtaken region has and its pair never received. They are kept in files and in
+//! the region's NATS, with a list of their contents.
 
 use std::fmt::Display;
 use std::io;
@@ -7,13 +8,14 @@ use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Duration;
 
+use api_types::{StreamTailView, TailView, Time};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kernel::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::io::{AsyncRead, ReadBuf};
-use types::PartitionId;
+use types::{PartitionId, Timestamp};
 
 use journal_nats::batch;
 use journal_nats::frame::{Kind, Message};
@@ -23,32 +25,39 @@ use snapshots::store::StoreError;
 
 const LIST: &str = "tail.json";
 
-/// Lines of a stream's list; the rest is in the file alone.
+/// Lines in the list of a stream; the file has the rest.
 const LISTED_MAX: usize = 200;
-/// Lines of all lists together: a line takes some 45 bytes, and the whole has to fit into one message.
+/// Lines in all lists together: a line takes about 45 bytes, and the lists must fit into one message.
 const LISTED_ALL_MAX: usize = 13_000;
-/// How long the list and each piece of a file may take to be stored.
+/// How long storing the list, and each piece of a file, may take.
 const STORE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// All that was kept at one time.
+/// The divergent tail of a region, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tail {
     pub kept_ms: u64,
-    /// The epoch under which it was written, and the one that overtook it.
+    /// The epoch under which the messages were written, and the epoch that overtook it.
     pub epoch: u64,
     pub overtaken_by: u64,
-    /// The instance on whose disk it is.
+    /// The instance whose disk has the files.
     pub instance: String,
     pub folder: String,
-    /// The bucket of objects in the region's NATS where it is as well, whatever becomes of that disk.
+    /// The bucket in the region's NATS that has the files as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<String>,
-    pub streams: Vec<StreamTail>,
+    pub streams: Vec<StreamTailView>,
 }
 
 impl Tail {
-    /// With what was kept before it was broken off: those streams may be gone by now. The lists are cut to what can be
-    /// written down.
+    /// The tail as the API shows it.
+    pub fn view(self) -> TailView {
+        let Tail { kept_ms, epoch, overtaken_by, instance, folder, bucket, streams } = self;
+        let kept_at = Time(Timestamp(i64::try_from(kept_ms).unwrap_or(i64::MAX)));
+        TailView { kept_at, epoch, overtaken_by, instance, folder, bucket, streams }
+    }
+
+    /// Adds what an earlier, interrupted attempt has kept, whose streams may be deleted by now, and shortens the lists to what
+    /// fits.
     pub(super) fn with_earlier(mut self, earlier: Option<Tail>) -> Tail {
         let earlier = earlier.filter(|earlier| earlier.epoch == self.epoch);
         for stream in earlier.into_iter().flat_map(|earlier| earlier.streams) {
@@ -62,32 +71,17 @@ impl Tail {
     }
 }
 
-/// What was kept of one stream.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StreamTail {
-    pub stream: String,
-    pub from: u64,
-    pub through: u64,
-    pub messages: u64,
-    pub bytes: u64,
-    /// Why all of the stream was kept, when that is so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub whole: Option<String>,
-    /// What is in it, in words: ids of runs, numbers of frames.
-    pub contents: Vec<String>,
-}
-
-/// Writes a part of a stream into a file, one message a line, and makes it durable.
+/// Writes a part of a stream to a file, one message per line, and syncs it.
 pub(super) async fn keep(
     domain: &JetStream,
     folder: &Path,
     stream: &str,
     from: u64,
     through: u64,
-) -> io::Result<Result<StreamTail, JetStreamError>> {
+) -> io::Result<Result<StreamTailView, JetStreamError>> {
     std::fs::create_dir_all(folder)?;
     let mut file = File::create(folder, &file_of(stream))?;
-    let mut tail = StreamTail { stream: stream.to_owned(), from, through, ..StreamTail::default() };
+    let mut tail = StreamTailView { stream: stream.to_owned(), from, through, ..StreamTailView::default() };
     let mut next = from;
     while next <= through {
         let message = match domain.message_from(stream, next).await {
@@ -108,18 +102,18 @@ pub(super) async fn keep(
     Ok(Ok(tail))
 }
 
-/// The file that a stream is kept in.
+/// The name of the file that has a stream.
 pub(super) fn file_of(stream: &str) -> String {
     format!("{stream}.jsonl")
 }
 
-/// Writes the list beside the files, and makes the folder durable.
+/// Writes the list beside the files, and syncs the folder.
 pub(super) async fn finish(folder: &Path, tail: &Tail) -> io::Result<()> {
     let mut file = File::create(folder, LIST)?;
     file.line(&serde_json::to_string_pretty(tail)?)?;
     file.finish()?;
     let mut folder = Some(folder);
-    // The folder, the one above it, and the data directory: each holds the name of the next.
+    // The folder, its parent and the data directory: each has the entry of the next.
     for _ in 0..3 {
         let Some(path) = folder else { break };
         std::fs::File::open(path)?.sync_all()?;
@@ -128,7 +122,7 @@ pub(super) async fn finish(folder: &Path, tail: &Tail) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts files of a folder, and the list, into a bucket, under the folder's name. They are durable when this returns.
+/// Stores the files and the list of a folder in a bucket, under the folder's name. They are durable when this returns.
 pub(super) async fn store(
     jetstream: &JetStream,
     bucket: &str,
@@ -137,7 +131,7 @@ pub(super) async fn store(
     files: &[String],
 ) -> Result<(), StoreError> {
     let failed = |error: &dyn Display| StoreError::new("opening the bucket", bucket, error);
-    // Made as the buckets of snapshots are; files may be larger than what those take at once.
+    // Created like the bucket of snapshots; but files may be larger than what that stores at once.
     Bucket::open(jetstream, bucket, replicas).await.map_err(|error| failed(&error))?;
     let objects = jetstream.objects(bucket).await.map_err(|error| failed(&error))?;
     let under = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -153,10 +147,10 @@ pub(super) async fn store(
     Ok(())
 }
 
-/// What an object is stored in, at the least that a client of NATS takes.
+/// The size of the chunks of an object.
 const PIECE_BYTES: u64 = 128 * 1024;
 
-/// A file that is read in small pieces, by a region that does nothing else meanwhile.
+/// A file that is read synchronously, in small pieces: the region does nothing else meanwhile.
 struct Pieces(io::BufReader<std::fs::File>);
 
 impl AsyncRead for Pieces {
@@ -183,7 +177,7 @@ fn line_of(message: &StoredMessage) -> String {
     line.to_string()
 }
 
-/// What a message says, for people: the runs that an inbox asks for, the frames of events.
+/// The contents of a message for people: the runs that an inbox requests, the frames of events.
 fn contents_of(stream: &str, message: &StoredMessage) -> Vec<String> {
     let unclear = || vec![format!("message {}: {} bytes", message.sequence, message.data.len())];
     if stream.contains("_ING_") {
@@ -208,7 +202,7 @@ fn runs_in(stream: &str, message: &StoredMessage) -> Option<Vec<String>> {
     requests.map(|request| Some(format!("run {}", request.ok()?.id))).collect()
 }
 
-/// A file that is written line by line. The pieces are small, and a region does nothing else meanwhile.
+/// A file that is written line by line, synchronously: the region does nothing else meanwhile.
 struct File {
     file: io::BufWriter<std::fs::File>,
 }
@@ -233,7 +227,7 @@ impl File {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use types::{BodyHash, Key, RunId, Timestamp, WorkflowName};
+    use types::{BodyHash, Key, RunId, WorkflowName};
 
     use super::*;
     use journal_nats::frame::Position;
@@ -251,10 +245,10 @@ mod tests {
 
     #[test]
     fn a_tail_that_was_kept_in_two_goes_lists_both_and_stays_small() {
-        let stream = |name: &str, lines: usize| StreamTail {
+        let stream = |name: &str, lines: usize| StreamTailView {
             stream: name.to_owned(),
             contents: vec![String::new(); lines],
-            ..StreamTail::default()
+            ..StreamTailView::default()
         };
         let tail = |epoch, streams| Tail {
             kept_ms: 1,

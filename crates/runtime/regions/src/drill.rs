@@ -1,131 +1,101 @@
-//! Trying out whether a switch would work, and making one there and back.
+//! Drills: checks whether a switch would work, and can make one there and back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use api_types::{CheckView, DrillView, MirrorView, PromotedView};
 use tokio::time::{Instant, sleep};
 
+use crate::agent::RegionAgent;
 use crate::decide::role::Role;
-use crate::leases::Leases;
-use crate::mirrors::{self, MirrorStatus};
+use crate::mirrors::{self, lags};
 use crate::promote::{Mode, Promoted};
 use crate::record::Record;
-use crate::semi_sync::Reach;
-use crate::{RegionAgent, RegionError, Regions, Settings, Side, Status};
+use crate::sites::Sites;
+use crate::{RegionError, Regions, Status, link_check, secrets};
 
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What a drill has shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drill {
-    pub checks: Vec<Check>,
-    /// Each switch that was made, with the region that became active.
-    pub switches: Vec<(String, Promoted)>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Check {
-    pub check: String,
-    pub passed: bool,
-    pub detail: String,
-}
-
-impl Drill {
-    /// Whether a switch would work.
-    pub fn ready(&self) -> bool {
-        self.checks.iter().all(|check| check.passed)
-    }
-}
-
 impl Regions {
-    /// Checks that a switch would work, and changes nothing.
-    pub async fn check(&self) -> Result<Drill, RegionError> {
-        Ok(Drill { checks: self.inner.checks().await?, switches: Vec::new() })
+    /// Checks that a switch would work; changes nothing.
+    pub async fn check(&self) -> Result<DrillView, RegionError> {
+        Ok(drill(Drill::of(&self.agent).checks().await?, Vec::new()))
     }
 
-    /// Checks that a switch would work, makes a planned one to the region that is not active, and one back.
-    pub async fn switch_and_back(&self) -> Result<Drill, RegionError> {
-        let mut drill = self.check().await?;
-        if !drill.ready() {
-            return Ok(drill);
+    /// Checks that a switch would work, then makes a planned switch to the region that is not active, and one back.
+    pub async fn switch_and_back(&self) -> Result<DrillView, RegionError> {
+        let here = Drill::of(&self.agent);
+        let (mut checks, mut switches) = (here.checks().await?, Vec::new());
+        if !checks.iter().all(|check| check.passed) {
+            return Ok(drill(checks, switches));
         }
-        let home = self.status().await?.active().map(str::to_owned);
-        let other = Arc::new(self.inner.turned());
-        let (away, back) = match home.as_deref() == Some(self.name()) {
-            true => (&other, &self.inner),
-            false => (&self.inner, &other),
+        let active = self.status().await?.active().map(str::to_owned);
+        // It observes nothing, and is only used for these promotions.
+        let other = Arc::new(RegionAgent::new(self.agent.sites.exchanged()));
+        let (away, back) = match active.as_deref() == Some(self.name()) {
+            true => (&other, &self.agent),
+            false => (&self.agent, &other),
         };
         for target in [away, back] {
-            match self.inner.switch_to(target).await {
-                Ok(promoted) => drill.switches.push((target.settings.name.clone(), promoted)),
+            let region = target.sites.settings.name.as_str();
+            match here.switch_to(target).await {
+                Ok(promoted) => switches.push(promoted.view(region)),
                 // A completed switch is reported all the same: the caller must know which region is active.
                 Err(failed) => {
-                    let Check { check, detail, .. } = &failed;
-                    tracing::error!(to = target.settings.name, check, detail, "a drill could not switch");
-                    drill.checks.push(failed);
+                    let CheckView { check, detail, .. } = &failed;
+                    tracing::error!(region, check, detail, "region drill: the switch failed");
+                    checks.push(failed);
                     break;
                 }
             }
         }
-        // Looked at again soon, whatever comes of this one.
-        let _ = self.inner.look().await;
-        Ok(drill)
+        // The next reading is soon, whatever comes of this one.
+        let _ = self.agent.read_roles().await;
+        Ok(drill(checks, switches))
     }
 }
 
-impl RegionAgent {
-    /// The same two regions with the other one as this one. It follows nothing, and is for one call.
-    fn turned(&self) -> RegionAgent {
-        let Settings { name, domain, pair, pair_domain, .. } = self.settings.clone();
-        let settings = Settings {
-            name: pair,
-            domain: pair_domain,
-            pair: name,
-            pair_domain: domain,
-            ..self.settings.clone()
-        };
-        RegionAgent {
-            side: Side::of(&settings.name, &settings.pair),
-            here: self.there.clone(),
-            there: self.here.clone(),
-            active: watch::Sender::new(false),
-            epoch: watch::Sender::new(0),
-            seen: watch::Sender::default(),
-            looking: tokio::sync::Mutex::default(),
-            working: Arc::default(),
-            trim: std::sync::Mutex::default(),
-            reach: Reach::new(self.here.domain.clone(), settings.reach),
-            leases: Leases::of(&settings, &self.there.domain, &self.here.domain),
-            settings,
-        }
+fn drill(checks: Vec<CheckView>, switches: Vec<PromotedView>) -> DrillView {
+    DrillView { ready: checks.iter().all(|check| check.passed), checks, switches }
+}
+
+/// The checks of a drill, from the point of view of one region.
+struct Drill<'a> {
+    agent: &'a RegionAgent,
+    sites: &'a Sites,
+}
+
+impl Drill<'_> {
+    fn of(agent: &RegionAgent) -> Drill<'_> {
+        Drill { agent, sites: &agent.sites }
     }
 
-    /// Makes the planned switch to one of the two, once it would work.
-    async fn switch_to(&self, target: &RegionAgent) -> Result<Promoted, Check> {
+    /// Makes a planned switch to a region once the checks pass.
+    async fn switch_to(&self, target: &RegionAgent) -> Result<Promoted, CheckView> {
         self.wait_until_ready().await?;
         let promoted = target.promote(Mode::Planned).await;
         promoted.map_err(|error| {
-            check(&format!("{} is promoted", target.settings.name), false, "", || error.to_string())
+            check(&format!("{} is promoted", target.sites.settings.name), false, "", || error.to_string())
         })
     }
 
-    /// Waits until a switch would work: the region that was active before fetches everything again. That takes as long as
-    /// there is something to fetch, so what ends the wait is that nothing comes any more.
-    async fn wait_until_ready(&self) -> Result<(), Check> {
+    /// Waits until the checks pass. The region that was active before fetches everything again, which may take long, so the
+    /// wait ends only when there is no progress.
+    async fn wait_until_ready(&self) -> Result<(), CheckView> {
         let mut fetched = Fetched::default();
-        let mut deadline = Instant::now() + self.settings.patience * 2;
+        let mut deadline = Instant::now() + self.sites.settings.patience * 2;
         loop {
             let failed = match self.look_over().await {
                 Ok((status, checks)) => {
                     if fetched.comes_nearer(&status) {
-                        deadline = Instant::now() + self.settings.patience * 2;
+                        deadline = Instant::now() + self.sites.settings.patience * 2;
                     }
                     checks.into_iter().find(|check| !check.passed)
                 }
-                Err(error) => Some(check("both regions say how they are", false, "", || error.to_string())),
+                Err(error) => {
+                    Some(check("both regions report their status", false, "", || error.to_string()))
+                }
             };
             match failed {
                 None => return Ok(()),
@@ -135,20 +105,20 @@ impl RegionAgent {
         }
     }
 
-    async fn checks(&self) -> Result<Vec<Check>, RegionError> {
+    async fn checks(&self) -> Result<Vec<CheckView>, RegionError> {
         Ok(self.look_over().await?.1)
     }
 
-    /// Where the two stand, and what follows for a switch.
-    async fn look_over(&self) -> Result<(Status, Vec<Check>), RegionError> {
-        let status = self.status().await?;
+    /// The status of the regions, and the checks that follow from it.
+    async fn look_over(&self) -> Result<(Status, Vec<CheckView>), RegionError> {
+        let status = self.agent.status().await?;
         let checks = self.checks_of(&status).await?;
         Ok((status, checks))
     }
 
-    async fn checks_of(&self, status: &Status) -> Result<Vec<Check>, RegionError> {
-        let reachable = check("the pair answers", status.pair_reachable, "", || {
-            format!("{} does not answer through the leaf link", status.pair)
+    async fn checks_of(&self, status: &Status) -> Result<Vec<CheckView>, RegionError> {
+        let reachable = check("the pair responds", status.pair_reachable, "", || {
+            format!("{} does not respond through the leaf link", status.pair)
         });
         if !status.pair_reachable {
             return Ok(vec![reachable]);
@@ -158,15 +128,17 @@ impl RegionAgent {
             roles,
             (Some(Role::Active), Some(Role::Standby)) | (Some(Role::Standby), Some(Role::Active))
         );
-        let active =
-            check("one is active and one stands by", one, status.active().unwrap_or_default(), || {
-                format!("{} is {}, {} is {}", status.region, word(roles.0), status.pair, word(roles.1))
-            });
-        let lagging: Vec<_> = status.mirrors.iter().filter(|mirror| mirror.lags_too_far()).collect();
+        let active = check(
+            "one region is active, the other is a standby",
+            one,
+            status.active().unwrap_or_default(),
+            || format!("{} is {}, {} is {}", status.region, word(roles.0), status.pair, word(roles.1)),
+        );
+        let lagging: Vec<_> = status.mirrors.iter().filter(|mirror| lags(mirror)).collect();
         let counted = format!("{} streams", status.mirrors.len());
-        let current = check("the mirrors are there and current", lagging.is_empty(), &counted, || {
+        let current = check("the mirrors exist and are current", lagging.is_empty(), &counted, || {
             let told = lagging.iter().map(|mirror| match mirror.lag {
-                Some(lag) if mirror.last.is_some() => format!("{} is {lag} behind", mirror.stream),
+                Some(lag) if mirror.last.is_some() => format!("{} lags {lag} messages", mirror.stream),
                 _ => format!("{} is not mirrored", mirror.stream),
             });
             told.collect::<Vec<_>>().join(", ")
@@ -175,41 +147,50 @@ impl RegionAgent {
         let partial = standby.into_iter().find(|(_, record)| {
             record.as_ref().is_some_and(|record| record.role == Role::Standby && !record.level)
         });
-        let level = check("the standby has had everything", partial.is_none(), "", || {
-            format!("{} was not level yet", partial.map_or("it", |(region, _)| region))
+        let level = check("the standby has caught up", partial.is_none(), "", || {
+            format!("{} has not caught up yet", partial.map_or("it", |(region, _)| region))
         });
-        let link = match self.check_link().await {
-            Ok(()) => check("the link keeps them apart", true, "", String::new),
-            Err(error) => check("the link keeps them apart", false, "", || error.to_string()),
+        let link = match link_check::check(self.sites).await {
+            Ok(()) => check("the leaf link keeps the journal in its region", true, "", String::new),
+            Err(error) => {
+                check("the leaf link keeps the journal in its region", false, "", || error.to_string())
+            }
         };
         let changed = self.changed_configs(status).await?;
-        let configs = check("the streams would open as they are", changed.is_empty(), "", || {
-            format!("not noted yet how {} is configured", changed.join(", "))
+        let configs = check("the configurations of the streams are recorded", changed.is_empty(), "", || {
+            format!("not recorded yet: {}", changed.join(", "))
         });
-        let differ = self.keys_differ().await?;
-        let keys = check("each region opens the secrets of the other", differ.is_none(), "", || {
+        let differ = secrets::keys_differ(self.sites).await?;
+        let keys = check("each region can open the secrets of the other", differ.is_none(), "", || {
             differ.unwrap_or_default()
         });
         let mut checks = vec![reachable, active, current, level, link, configs, keys];
-        if self.leases.is_some() {
-            let witness = self.require_witness().await;
-            checks.push(check("the witness answers", witness.is_ok(), "", || {
+        if let Some(leases) = &self.agent.leases {
+            let witness = leases.require_witness().await;
+            checks.push(check("the witness responds", witness.is_ok(), "", || {
                 witness.err().map(|error| error.to_string()).unwrap_or_default()
             }));
         }
         Ok(checks)
     }
 
-    /// The streams of the active region whose configuration the other one has not noted as it is.
+    /// The streams of the active region whose current configuration the other one has not recorded.
     async fn changed_configs(&self, status: &Status) -> Result<Vec<String>, RegionError> {
-        let here_is_active = status.active() == Some(self.settings.name.as_str());
-        let (active, standby) =
-            if here_is_active { (&self.here, &self.there) } else { (&self.there, &self.here) };
+        let here_is_active = status.active() == Some(self.sites.settings.name.as_str());
+        let (active, standby) = if here_is_active {
+            (&self.sites.here, &self.sites.there)
+        } else {
+            (&self.sites.there, &self.sites.here)
+        };
         let mut changed = Vec::new();
-        for stream in self.shared_streams(active).await? {
-            let info = active.domain.info(&stream).await.map_err(|error| self.site_error(active, error))?;
-            let noted =
-                standby.records.config(&stream).await.map_err(|error| self.site_error(standby, error))?;
+        for stream in self.sites.shared_streams(active).await? {
+            let info =
+                active.domain.info(&stream).await.map_err(|error| self.sites.site_error(active, error))?;
+            let noted = standby
+                .records
+                .config(&stream)
+                .await
+                .map_err(|error| self.sites.site_error(standby, error))?;
             let subjects = noted.map(|noted| mirrors::subjects_of(&noted));
             if subjects != Some(info.config_subjects()) {
                 changed.push(stream);
@@ -219,10 +200,11 @@ impl RegionAgent {
     }
 }
 
-/// How much a standby has fetched of what its pair had when it was first looked at: what is written meanwhile has no end.
+/// How much a standby has fetched of what its pair had at the first look. What is written later does not count, because it
+/// has no end.
 #[derive(Debug, Default)]
 struct Fetched {
-    /// Where each stream of the active region ended then.
+    /// The last sequence of each stream of the active region at the first look.
     goals: BTreeMap<String, u64>,
     least: Option<Left>,
 }
@@ -233,7 +215,7 @@ type Left = (usize, usize, u64);
 impl Fetched {
     /// Whether less is left to do than ever before.
     fn comes_nearer(&mut self, status: &Status) -> bool {
-        // Nobody knows what there is to do while the active region does not say what it has.
+        // Without the positions of the active region the remaining work is unknown.
         if !status.pair_reachable || status.mirrors.iter().any(|mirror| mirror.origin_last.is_none()) {
             return false;
         }
@@ -249,7 +231,7 @@ impl Fetched {
         nearer
     }
 
-    fn missing(&mut self, mirror: &MirrorStatus) -> u64 {
+    fn missing(&mut self, mirror: &MirrorView) -> u64 {
         let known = self.goals.get(&mirror.stream).copied();
         let Some(goal) = known.or(mirror.origin_last) else { return 0 };
         self.goals.insert(mirror.stream.clone(), goal);
@@ -267,12 +249,12 @@ fn role_of(status: &Status, here: bool) -> Option<Role> {
 }
 
 fn word(role: Option<Role>) -> String {
-    role.map(|role| role.to_string()).unwrap_or_else(|| "nothing yet".to_owned())
+    role.map(|role| role.to_string()).unwrap_or_else(|| "without a role".to_owned())
 }
 
-fn check(name: &str, passed: bool, good: &str, bad: impl FnOnce() -> String) -> Check {
+fn check(name: &str, passed: bool, good: &str, bad: impl FnOnce() -> String) -> CheckView {
     let detail = if passed { good.to_owned() } else { bad() };
-    Check { check: name.to_owned(), passed, detail }
+    CheckView { check: name.to_owned(), passed, detail }
 }
 
 #[cfg(test)]
@@ -284,7 +266,7 @@ mod tests {
             let (since_ms, by) = (0, String::new());
             Some(Record { role, epoch: 2, since_ms, by, level, promotion: None })
         };
-        let mirrors = mirrored.iter().enumerate().map(|(number, (last, origin_last))| MirrorStatus {
+        let mirrors = mirrored.iter().enumerate().map(|(number, (last, origin_last))| MirrorView {
             stream: number.to_string(),
             last: Some(*last),
             origin_last: Some(*origin_last),

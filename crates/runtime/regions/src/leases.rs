@@ -1,279 +1,157 @@
-//! The leases of a pair with a witness: the active region renews them, and a standby stands in when they have run out.
+//! The leases of a region that has a witness: the lease at the witness and the consent of the pair. An active region needs
+//! one of the two; a promotion needs the lease of the witness and its own consent back.
 
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use api_types::LeasesView;
 use tokio::time::{Instant, sleep};
 
 use crate::decide::consent::Consent;
 use crate::decide::lease::{LeaseReply, Overwrite};
 use crate::decide::role::Role;
 use crate::decide::witness::Witness;
-use crate::mirrors::{self, MirrorStatus};
+use crate::mirrors::{self, lags};
 use crate::promote::Mode;
 use crate::record::Record;
-use crate::{NextRecord, RegionAgent, RegionError, Settings};
-use journal_nats::jetstream::{JetStream, JetStreamError};
+use crate::sites::Sites;
+use crate::{RegionError, Settings};
+use journal_nats::jetstream::JetStreamError;
 
+/// How often a promotion looks whether a lease has expired.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What a region must have one of to be active.
-pub(super) struct Leases {
-    witness: Witness,
-    consent: Consent,
+pub(crate) struct Leases {
+    sites: Arc<Sites>,
+    pub(crate) witness: Witness,
+    pub(crate) consent: Consent,
     lives: Duration,
-    /// When this region was last seen to follow its pair closely.
+    /// When the mirrors of this region were last seen without a lag.
     // A lock: one moment, read and written in passing.
-    followed: Mutex<Option<Instant>>,
-}
-
-/// Which of them a region has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeldLeases {
-    /// The lease at the witness.
-    pub witness: bool,
-    /// The consent of the pair.
-    pub pair: bool,
+    caught_up: Mutex<Option<Instant>>,
 }
 
 impl Leases {
     /// None without a witness.
-    pub(super) fn of(settings: &Settings, here: &JetStream, there: &JetStream) -> Option<Leases> {
-        let witness = Witness::at(settings.witness.clone()?, settings);
-        let Settings { installation, name, lease: lives, .. } = settings;
-        let consent = Consent::new(here.clone(), there.clone(), installation, name, *lives);
-        Some(Leases { witness, consent, lives: *lives, followed: Mutex::default() })
+    pub(crate) fn new(sites: &Arc<Sites>) -> Option<Leases> {
+        let Settings { installation, name, lease: lives, witness, .. } = &sites.settings;
+        let (here, there) = (sites.here.domain.clone(), sites.there.domain.clone());
+        Some(Leases {
+            witness: Witness::at(witness.clone()?, &sites.settings),
+            consent: Consent::new(here, there, installation, name, *lives),
+            sites: sites.clone(),
+            lives: *lives,
+            caught_up: Mutex::default(),
+        })
     }
 
-    /// Which of them were renewed lately enough.
-    pub(super) fn held(&self) -> HeldLeases {
-        HeldLeases { witness: self.witness.holds(), pair: self.consent.holds() }
+    /// Which of the two were renewed recently enough.
+    pub(crate) fn held(&self) -> LeasesView {
+        LeasesView { witness: self.witness.is_held(), pair: self.consent.is_held() }
     }
 
-    /// Whether one of them was renewed lately enough.
-    pub(super) fn hold(&self) -> bool {
-        let HeldLeases { witness, pair } = self.held();
+    /// Whether one of the two was renewed recently enough.
+    pub(crate) fn is_held(&self) -> bool {
+        let LeasesView { witness, pair } = self.held();
         witness || pair
     }
 
-    /// Makes this region's consent, unless it is there.
-    pub(super) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
-        self.consent.make(replicas).await
+    /// Creates the bucket of this region's consent, if it does not exist.
+    pub(crate) async fn create_consent(&self, replicas: usize) -> Result<(), RegionError> {
+        self.consent.create(replicas).await.map_err(RegionError::Here)
     }
 
-    fn renew_every(&self) -> Duration {
+    pub(crate) fn renew_every(&self) -> Duration {
         self.lives / 6
     }
 
-    /// Whether this region had nearly everything not much longer ago than it takes until a lease has run out. Nobody
-    /// would decide by itself to go on without the work of hours.
-    pub(super) fn followed_lately(&self) -> bool {
-        let followed = *self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        followed.is_some_and(|followed| followed.elapsed() < self.lives * 2)
+    /// Renews the consent of the pair, if its record allows it.
+    pub(crate) async fn renew_consent(&self, epoch: u64) -> Result<(), RegionError> {
+        let renewed = self.consent.renew(epoch, self.pair_may_consent(epoch)).await;
+        renewed.map(drop).map_err(|error| self.sites.pair_error(error))
     }
 
-    /// When a lease that nobody renews from now on has run out.
-    fn run_out(&self) -> Instant {
-        Instant::now() + self.lives + self.renew_every()
-    }
-}
-
-/// Renews while the region is active, and stands in for the pair when its leases have run out.
-pub(super) async fn run(regions: Weak<RegionAgent>) {
-    if regions.upgrade().is_none_or(|inner| inner.leases.is_none()) {
-        return;
-    }
-    // Side by side: a witness that is silent keeps nobody from asking the pair, nor from seeing that time has run out.
-    tokio::join!(
-        often(&regions, async |inner, leases| inner.ask_witness(leases).await),
-        often(&regions, async |inner, leases| inner.ask_pair(leases).await),
-        watch_leases(&regions),
-    );
-}
-
-/// Does something as often as leases are renewed; what failed is done again soon, because there is little time.
-async fn often(
-    regions: &Weak<RegionAgent>,
-    act: impl AsyncFn(&RegionAgent, &Leases) -> Result<(), RegionError>,
-) {
-    let mut failing = false;
-    loop {
-        let Some(inner) = regions.upgrade() else { return };
-        let Some(leases) = &inner.leases else { return };
-        let pause = match act(&inner, leases).await {
-            Ok(()) => {
-                failing = false;
-                leases.renew_every()
-            }
-            Err(error) => {
-                // Whoever is away may be so for hours, and one of the two is enough.
-                let urgent = inner.is_active_by_record() && !leases.hold();
-                if failing && !urgent {
-                    tracing::debug!(%error, "asking for a lease of this region");
-                } else {
-                    tracing::warn!(%error, "asking for a lease of this region");
-                }
-                failing = true;
-                LOOK_EVERY
-            }
-        };
-        drop(inner);
-        sleep(pause).await;
-    }
-}
-
-/// Tells that the region is not active any more when its leases have run out.
-async fn watch_leases(regions: &Weak<RegionAgent>) {
-    while let Some(inner) = regions.upgrade() {
-        inner.publish_active();
-        drop(inner);
-        sleep(LOOK_EVERY).await;
-    }
-}
-
-impl RegionAgent {
-    fn is_active_by_record(&self) -> bool {
-        self.seen.borrow().here.as_ref().is_some_and(|here| here.role == Role::Active)
-    }
-
-    async fn ask_witness(&self, leases: &Leases) -> Result<(), RegionError> {
-        let Some(here) = self.seen.borrow().here.clone() else { return Ok(()) };
-        if here.role == Role::Fenced {
-            return Ok(());
-        }
-        leases.witness.make().await.map_err(RegionError::Witness)?;
-        if here.role == Role::Standby {
-            return self.stand_in(leases, &here).await;
-        }
-        match leases.witness.ask_for(here.epoch, Overwrite::OwnOrFree).await.map_err(RegionError::Witness)? {
-            LeaseReply::Granted => Ok(()),
-            LeaseReply::HeldBy(by) => {
-                tracing::warn!(by, "the witness holds the lease for another");
-                Ok(())
-            }
-            LeaseReply::Superseded(epoch) => {
-                tracing::warn!(epoch, "the witness has granted a higher epoch");
-                self.fence_here(here.epoch).await
-            }
-        }
-    }
-
-    async fn ask_pair(&self, leases: &Leases) -> Result<(), RegionError> {
-        let here = self.seen.borrow().here.clone();
-        let Some(here) = here.filter(|here| here.role == Role::Active) else { return Ok(()) };
-        let asked = leases.consent.ask_for(here.epoch, self.pair_stands_by(here.epoch)).await;
-        asked.map(drop).map_err(|error| self.pair_error(error))
-    }
-
-    /// Whether the pair knows of no epoch above this one, nor is about to make one.
-    async fn pair_stands_by(&self, epoch: u64) -> Result<bool, JetStreamError> {
-        let (pair, _) = self.there.records.record().await?;
+    /// Whether the pair knows of no epoch above this one and is not opening its streams.
+    async fn pair_may_consent(&self, epoch: u64) -> Result<bool, JetStreamError> {
+        let (pair, _) = self.sites.there.records.record().await?;
         Ok(pair.is_some_and(|pair| pair.role == Role::Standby && !pair.opens() && pair.epoch <= epoch))
     }
 
-    async fn stand_in(&self, leases: &Leases, here: &Record) -> Result<(), RegionError> {
-        let witness = &leases.witness;
-        if witness.held_by_another().await.map_err(RegionError::Witness)?.is_some() {
-            return self.note_following(leases, here).await;
-        }
-        let granted = witness.highest().await.map_err(RegionError::Witness)?;
-        // A region that does not know of the last epoch does not have what was written under it. The next one of its
-        // own carries no information: it was granted to a promotion here that was cut short.
-        let begun = granted == self.side.epoch_above(here.epoch);
-        if granted == 0 || granted > here.epoch && !begun {
-            return Ok(());
-        }
-        if leases.consent.given_to().await.map_err(RegionError::Here)?.is_some() {
-            return self.note_following(leases, here).await;
-        }
-        let pair = &self.settings.pair;
-        let by_force = here.opens_by_force() || !self.seen.borrow().pair_reachable;
-        // What a promotion would lose is for a person to weigh: the mirrors may be empty, or hours old.
-        if !here.level {
-            tracing::error!(pair, "the pair's lease has run out, and this region was never level");
-            return Ok(());
-        }
-        if by_force && !begun && !here.opens_by_force() && !leases.followed_lately() {
-            tracing::error!(pair, "the pair's lease has run out, and this region is far behind it");
-            return Ok(());
-        }
-        tracing::warn!(pair, "the pair's lease has run out; state in for it");
-        let promoted = self.promote(if by_force { Mode::Forced } else { Mode::Planned }).await?;
-        let (epoch, lost_messages) = (promoted.epoch, promoted.lost());
-        tracing::warn!(epoch, lost_messages, took_ms = promoted.took_ms, "this region is active now");
-        Ok(())
+    /// Whether this standby was caught up not much longer ago than a lease takes to expire. If not, a promotion would lose
+    /// more than what was in flight, and an operator has to decide.
+    pub(crate) fn was_caught_up_recently(&self) -> bool {
+        let caught_up = *self.caught_up.lock().unwrap_or_else(PoisonError::into_inner);
+        caught_up.is_some_and(|caught_up| caught_up.elapsed() < self.lives * 2)
     }
 
-    /// Sees whether this region has nearly all that its pair has.
-    async fn note_following(&self, leases: &Leases, here: &Record) -> Result<(), RegionError> {
-        if !here.level || !self.seen.borrow().pair_reachable {
+    /// Notes when this standby has nearly everything that its pair has.
+    pub(crate) async fn note_caught_up(&self, here: &Record) -> Result<(), RegionError> {
+        if !here.level {
             return Ok(());
         }
         let begun = Instant::now();
-        let streams = self.here.records.streams().await.map_err(RegionError::Here)?;
-        let mirrors = mirrors::status(&self.here.domain, None, streams).await.map_err(RegionError::Here)?;
-        if !mirrors.iter().any(MirrorStatus::lags_too_far) {
-            *leases.followed.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        let site = &self.sites.here;
+        let streams = site.records.streams().await.map_err(RegionError::Here)?;
+        let mirrors = mirrors::status(&site.domain, None, streams).await.map_err(RegionError::Here)?;
+        if !mirrors.iter().any(lags) {
+            *self.caught_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
         }
         Ok(())
     }
 
-    /// Fences this region if it still has the epoch that was overtaken.
-    async fn fence_here(&self, epoch: u64) -> Result<(), RegionError> {
-        let (record, revision) = self.here.records.record().await.map_err(RegionError::Here)?;
-        if record.is_some_and(|record| record.role == Role::Active && record.epoch == epoch) {
-            self.write(&self.here, NextRecord::overtaken(epoch), revision).await?;
-        }
-        self.fence_streams(&self.here).await
+    /// Fails if the witness does not respond. Without it, a promoted region could not become active: it is better that the
+    /// pair stays active.
+    pub(crate) async fn require_witness(&self) -> Result<(), RegionError> {
+        self.witness.create().await.map_err(RegionError::Witness)
     }
 
-    /// Makes sure that there is a witness to ask. Without its answer neither of the two would be active: better the pair
-    /// goes on.
-    pub(super) async fn require_witness(&self) -> Result<(), RegionError> {
-        let Some(leases) = &self.leases else { return Ok(()) };
-        leases.witness.make().await.map_err(RegionError::Witness)
-    }
-
-    /// The lease that goes with an epoch. A forced promotion waits until the pair's have run out.
-    pub(super) async fn lease_for(&self, epoch: u64, mode: Mode) -> Result<(), RegionError> {
-        let Some(leases) = &self.leases else { return Ok(()) };
-        let deadline = leases.run_out();
+    /// Takes the lease at the witness for a promotion to this epoch. A forced promotion waits until the leases of the pair
+    /// have expired.
+    pub(crate) async fn take(&self, epoch: u64, mode: Mode) -> Result<(), RegionError> {
+        let deadline = self.expiry();
         loop {
-            match self.ask_to_begin(leases, epoch, mode).await? {
+            match self.try_take(epoch, mode).await? {
                 LeaseReply::Granted => return Ok(()),
                 LeaseReply::HeldBy(_) if Instant::now() < deadline => sleep(LOOK_EVERY).await,
                 LeaseReply::HeldBy(by) => {
                     return Err(RegionError::WitnessRefuses(format!("{by} renews its lease")));
                 }
                 LeaseReply::Superseded(granted) => {
-                    return Err(RegionError::WitnessRefuses(format!("epoch {granted} was granted already")));
+                    return Err(RegionError::WitnessRefuses(format!("it has granted epoch {granted}")));
                 }
             }
         }
     }
 
-    async fn ask_to_begin(&self, leases: &Leases, epoch: u64, mode: Mode) -> Result<LeaseReply, RegionError> {
-        // In a planned promotion the pair has let go.
-        let hold = if mode == Mode::Planned { Overwrite::Any } else { Overwrite::OwnOrFree };
+    async fn try_take(&self, epoch: u64, mode: Mode) -> Result<LeaseReply, RegionError> {
+        // In a planned promotion the pair is fenced, so its lease may be overwritten.
+        let overwrite = if mode == Mode::Planned { Overwrite::Any } else { Overwrite::OwnOrFree };
         if mode.is_forced()
-            && let Some(by) = leases.consent.given_to().await.map_err(RegionError::Here)?
+            && let Some(by) = self.consent.given_to().await.map_err(RegionError::Here)?
         {
             return Ok(LeaseReply::HeldBy(by));
         }
-        leases.witness.ask_for(epoch, hold).await.map_err(RegionError::Witness)
+        self.witness.renew(epoch, overwrite).await.map_err(RegionError::Witness)
     }
 
-    /// Waits until nobody works by this region's consent. Its promotion is noted, so that nobody renews it.
-    pub(super) async fn take_back_consent(&self, epoch: u64, mode: Mode) -> Result<(), RegionError> {
-        let Some(leases) = self.leases.as_ref().filter(|_| mode.is_forced()) else { return Ok(()) };
-        let deadline = leases.run_out();
+    /// Waits until the consent that this region has given has expired, and takes it back. The promotion must be recorded in
+    /// the step `open`, so that the pair does not renew it.
+    pub(crate) async fn take_back_consent(&self, epoch: u64, mode: Mode) -> Result<(), RegionError> {
+        if !mode.is_forced() {
+            return Ok(());
+        }
+        let deadline = self.expiry();
         loop {
-            match leases.consent.take_back(epoch).await.map_err(RegionError::Here)? {
+            match self.consent.take_back(epoch).await.map_err(RegionError::Here)? {
                 LeaseReply::Granted => return Ok(()),
                 _ if Instant::now() < deadline => sleep(LOOK_EVERY).await,
                 _ => return Err(RegionError::Changed),
             }
         }
+    }
+
+    /// When a lease that is not renewed from now on has certainly expired.
+    fn expiry(&self) -> Instant {
+        Instant::now() + self.lives + self.renew_every()
     }
 }

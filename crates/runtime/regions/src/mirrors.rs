@@ -1,48 +1,32 @@
-//! Mirrors: how a stream of the active region becomes one here, how far each is, and how one becomes a stream again.
+//! Mirrors of single streams: creating them, how far they lag, and converting them to ordinary streams.
 
+use api_types::MirrorView;
 use futures_util::StreamExt;
 use futures_util::stream;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::record::{Point, RecordStore};
 use journal_nats::jetstream::{JetStream, JetStreamError, StreamInfo, name_of};
 use journal_nats::names::{self, FENCED};
 
-/// Streams that are asked about or changed at once.
-pub(crate) const SIDE_BY_SIDE: usize = 16;
+/// Streams that are read or changed concurrently.
+pub(crate) const CONCURRENT_STREAMS: usize = 16;
 
-/// How far the mirror of a stream is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MirrorStatus {
-    pub stream: String,
-    /// The last sequence here; none when there is no mirror yet.
-    pub last: Option<u64>,
-    /// The last sequence at the active region, when it answers.
-    pub origin_last: Option<u64>,
-    /// Messages that are missing here: counted when the active region answers, else as last known.
-    pub lag: Option<u64>,
-    /// When the newest message that is here was stored at the active region.
-    pub newest: Option<String>,
-}
-
-/// A mirror that moves on while it is looked at is never quite there.
+/// Messages by which a mirror may lag and still count as caught up: it receives messages while its position is read.
 const LAG_MAX: u64 = 1_000;
 
-impl MirrorStatus {
-    /// Whether more is missing than is on its way.
-    pub(crate) fn lags_too_far(&self) -> bool {
-        self.last.is_none() || self.lag.is_none_or(|lag| lag > LAG_MAX)
-    }
+/// Whether a mirror is missing, or lags by more than what is in flight.
+pub(crate) fn lags(mirror: &MirrorView) -> bool {
+    mirror.last.is_none() || mirror.lag.is_none_or(|lag| lag > LAG_MAX)
 }
 
-/// Whether a stream belongs to what a pair shares.
+/// Whether a stream is replicated between the two regions.
 pub(crate) fn is_shared(installation: &str, stream: &str) -> bool {
     let starts = |kind: &str| stream.starts_with(&format!("{installation}_{kind}_"));
     starts("ING") || starts("JRN") || stream == format!("OBJ_{}", names::snapshot_bucket(installation))
 }
 
-/// The streams that a domain has of what a pair shares, in order.
+/// The replicated streams of a domain, sorted.
 pub(crate) async fn shared_streams(
     domain: &JetStream,
     installation: &str,
@@ -53,13 +37,12 @@ pub(crate) async fn shared_streams(
     Ok(streams)
 }
 
-/// How far each mirror is, of all streams that either side has. An origin that was silent a moment ago is none: each
-/// question to it would take as long as an answer may.
+/// How far each mirror is. Callers pass no origin if it has just failed to respond: every request to it would time out.
 pub(crate) async fn status(
     here: &JetStream,
     origin: Option<&JetStream>,
     streams: Vec<String>,
-) -> Result<Vec<MirrorStatus>, JetStreamError> {
+) -> Result<Vec<MirrorView>, JetStreamError> {
     let asked = stream::iter(streams).map(|stream| async move {
         let at_origin = async {
             let origin = origin?;
@@ -68,20 +51,20 @@ pub(crate) async fn status(
         let (stream_here, origin) = tokio::join!(here.info_if_exists(&stream), at_origin);
         let stream_here = stream_here?;
         let origin_last = origin.map(|info| info.last);
-        // What was a mirror, and is a stream by now, has what it had.
+        // A mirror that was converted to an ordinary stream still has its messages.
         let had = stream_here.as_ref().map(|info| info.last).unwrap_or_default();
         let counted = origin_last.map(|origin| origin.saturating_sub(had));
         let mirror = stream_here.filter(StreamInfo::is_mirror);
         let last = mirror.as_ref().map(|info| info.last);
         let lag = counted.or_else(|| mirror.as_ref().and_then(|info| info.mirror_lag));
         let newest = mirror.filter(|info| info.last > 0).map(|info| info.newest);
-        Ok(MirrorStatus { stream, last, origin_last, lag, newest })
+        Ok(MirrorView { stream, last, origin_last, lag, newest })
     });
-    let answers: Vec<_> = asked.buffered(SIDE_BY_SIDE).collect().await;
+    let answers: Vec<_> = asked.buffered(CONCURRENT_STREAMS).collect().await;
     answers.into_iter().collect()
 }
 
-/// Notes how a stream of the active region is configured, and makes its mirror here unless it is there.
+/// Records the configuration of a stream of the active region, and creates its mirror here if it does not exist.
 pub(crate) async fn keep_mirror(
     here: &JetStream,
     records: &RecordStore,
@@ -94,23 +77,23 @@ pub(crate) async fn keep_mirror(
     records.set_config(stream, &config).await?;
     match here.info_if_exists(stream).await? {
         Some(info) if info.is_mirror() || info.last > 0 => return Ok(()),
-        // Somebody made a stream here before it was mirrored, and nothing was ever in it.
+        // An ordinary stream was created here before it was mirrored, and it is empty.
         Some(_) => here.delete(stream).await?,
         None => {}
     }
     here.create(&mirror_config(&config, origin_api)).await.map(drop)
 }
 
-/// The configuration of a stream as it is when its region is active, whether it is fenced now or not.
+/// The configuration that a stream has when its region is active, whether it is closed now or not.
 pub(crate) fn open_config(info: &StreamInfo, replicas: usize) -> Map<String, Value> {
     let mut config = info.config.clone();
     config.insert("subjects".to_owned(), open_subjects(info));
     config.insert("num_replicas".to_owned(), json!(replicas));
-    // A mirror that may hold less than there is would forget the oldest, and a promotion must not be refused for want of
-    // room that is only reserved: whoever starts in an active region sets the limit.
+    // With a limit, a mirror would delete its oldest messages, and a promotion could be refused for storage that is only
+    // reserved. An instance that starts in the active region sets the limit again.
     config.insert("max_bytes".to_owned(), json!(-1));
     config.remove("mirror");
-    // Where it is placed is each region's own matter, and so is what its servers have noted.
+    // The placement and the metadata of the servers belong to each region.
     config.remove("placement");
     if let Some(metadata) = config.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.retain(|key, _| !key.starts_with("_nats."));
@@ -118,13 +101,13 @@ pub(crate) fn open_config(info: &StreamInfo, replicas: usize) -> Map<String, Val
     config
 }
 
-/// The subjects of a stream as they are when it is not fenced.
+/// The subjects that a stream has when it is open.
 pub(crate) fn open_subjects(info: &StreamInfo) -> Value {
     let subjects = info.config_subjects().into_iter();
     subjects.map(|subject| subject.strip_prefix(FENCED).unwrap_or(&subject).to_owned()).collect()
 }
 
-/// The same stream with its subjects out of everybody's way.
+/// The same stream with its subjects renamed, so that no publisher reaches it.
 pub(crate) fn fenced_config(config: &Map<String, Value>) -> Map<String, Value> {
     let mut config = config.clone();
     let subjects = config.get("subjects").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -140,16 +123,16 @@ fn mirror_config(config: &Map<String, Value>, origin_api: &str) -> Map<String, V
     for field in ["subjects", "duplicate_window", "sources", "first_seq"] {
         mirror.remove(field);
     }
-    // A mirror takes what there is; only whoever writes can be refused.
+    // A mirror must take every message of its origin.
     mirror.insert("discard".to_owned(), json!("old"));
-    // The origin's direct reads are not answered by a mirror that may lag.
+    // A mirror may lag, so it must not respond to direct reads of its origin.
     mirror.insert("mirror_direct".to_owned(), json!(false));
     let source = json!({ "name": name_of(config), "external": { "api": origin_api, "deliver": "" } });
     mirror.insert("mirror".to_owned(), source);
     mirror
 }
 
-/// Moves the subjects of a stream away, so that whoever writes gets an error. A mirror has none.
+/// Closes a stream: renames its subjects, so that publishers get an error. A mirror has none.
 pub(crate) async fn fence(domain: &JetStream, stream: &str) -> Result<(), JetStreamError> {
     let Some(info) = domain.info_if_exists(stream).await? else { return Ok(()) };
     let fenced = fenced_config(&info.config);
@@ -159,7 +142,7 @@ pub(crate) async fn fence(domain: &JetStream, stream: &str) -> Result<(), JetStr
     domain.update(&fenced).await
 }
 
-/// Makes a mirror a stream that nobody writes to yet, and says where it ends.
+/// Converts a mirror to a closed ordinary stream and returns where it ends.
 pub(crate) async fn detach(
     here: &JetStream,
     records: &RecordStore,
@@ -181,12 +164,13 @@ pub(crate) async fn point_at(domain: &JetStream, stream: &str, last: u64) -> Res
     Ok(Point { last, check: message.map(|message| check_of(&message.data, &message.time)) })
 }
 
-/// Tells one message from another with the same sequence.
+/// Distinguishes messages with the same sequence.
 pub(crate) fn check_of(data: &[u8], time: &str) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(data), time.as_bytes())
 }
 
-/// Gives a stream its subjects: those of a partition are this epoch's, where nothing arrives that was sent before.
+/// Opens a stream. The subject of a partition's stream contains the epoch, so that messages that were sent under an earlier
+/// epoch do not reach it.
 pub(crate) async fn open(
     here: &JetStream,
     records: &RecordStore,

@@ -1,77 +1,97 @@
-//! How a region becomes the active one.
+//! Promotion: how a region becomes the active one.
+
+mod fill;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use api_types::{MirrorView, PromotedView};
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use crate::decide::role::{self, RegionState, Role};
-use crate::mirrors::{self, MirrorStatus};
-use crate::record::{Points, Promotion, PromotionStep, Record, WorkClaim};
-use crate::{NextRecord, RegionAgent, RegionError, now_ms};
+use crate::leases::Leases;
+use crate::record::{Points, Promotion, PromotionStep, Record};
+use crate::replication::Replication;
+use crate::sites::{NextRecord, Sites, now_ms};
+use crate::work::{RegionWork, WorkClaim};
+use crate::{RegionError, fence, mirrors};
 
-/// How a promotion treats the pair.
+/// How a promotion proceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The pair lets go, and nothing is lost.
+    /// The pair is fenced first and the mirrors catch up, so that nothing is lost.
     Planned,
-    /// The pair is left alone: what the mirrors have not got is lost to this region.
+    /// Without the pair: what the mirrors lack is lost to this region.
     Forced,
-    /// Forced, even if this region has never had everything.
+    /// Forced, even if this region is not level.
     ForcedIncomplete,
 }
 
 impl Mode {
-    pub(super) fn is_forced(self) -> bool {
+    pub(crate) fn is_forced(self) -> bool {
         matches!(self, Mode::Forced | Mode::ForcedIncomplete)
     }
 }
 
-/// A promotion that has ended.
+/// The result of a promotion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promoted {
     pub epoch: u64,
     pub forced: bool,
-    /// From the call to the moment at which the region is active.
+    /// From the call until the region was active.
     pub took_ms: u64,
-    /// The known lag of each mirror, and the age of its newest message: what a forced promotion may cost.
-    pub mirrors: Vec<MirrorStatus>,
+    /// The known lag of each mirror, and the time of its newest message: what a forced promotion has lost.
+    pub mirrors: Vec<MirrorView>,
     /// Whether the pair mirrors this region already.
     pub pair_mirrors: bool,
 }
 
 impl Promoted {
+    /// The promotion of this region as the API shows it.
+    pub fn view(self, region: &str) -> PromotedView {
+        PromotedView {
+            region: region.to_owned(),
+            epoch: self.epoch,
+            forced: self.forced,
+            took_ms: self.took_ms,
+            lost_messages: self.lost(),
+            mirrors: self.mirrors,
+            pair_mirrors: self.pair_mirrors,
+        }
+    }
+
     /// Messages that this region is known not to have.
     pub fn lost(&self) -> u64 {
         if self.forced { self.mirrors.iter().filter_map(|mirror| mirror.lag).sum() } else { 0 }
     }
 }
 
-const AGAIN_MAX: u32 = 3;
+const RETRIES_MAX: u32 = 3;
 const POLL: Duration = Duration::from_millis(100);
 
-impl RegionAgent {
-    pub(super) async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
+/// Promotes this region, step by step; each step can be repeated.
+pub(crate) struct Promoter {
+    pub(crate) sites: Arc<Sites>,
+    pub(crate) work: Arc<RegionWork>,
+    pub(crate) leases: Option<Arc<Leases>>,
+    pub(crate) replication: Arc<Replication>,
+}
+
+impl Promoter {
+    pub(crate) async fn promote(&self, mode: Mode) -> Result<Promoted, RegionError> {
         let begun = Instant::now();
-        let claim = self.wait_for_work(&self.here).await?;
+        let claim = self.work.wait_for_claim().await?;
         let mut promoted = self.promote_claimed(&claim, mode, begun).await;
-        for _ in 0..AGAIN_MAX {
-            // What it read was old, or it was cut short before: it reads again, and goes on.
+        for _ in 0..RETRIES_MAX {
+            // The record that it read was old, or an interrupted promotion has gone on: it reads again and continues.
             if matches!(promoted, Err(RegionError::Changed)) {
                 promoted = self.promote_claimed(&claim, mode, begun).await;
             }
         }
         claim.release().await;
-        let mut promoted = promoted?;
-        // It was made, whatever comes of looking; everybody looks again soon.
-        if let Err(error) = self.look().await {
-            tracing::warn!(%error, "looking at the regions after a promotion");
-        }
-        if mode == Mode::Planned {
-            promoted.pair_mirrors = self.rejoin_pair().await;
-        }
-        Ok(promoted)
+        promoted
     }
 
     async fn promote_claimed(
@@ -80,22 +100,24 @@ impl RegionAgent {
         mode: Mode,
         begun: Instant,
     ) -> Result<Promoted, RegionError> {
-        let (here, revision) = self.here.records.record().await.map_err(RegionError::Here)?;
+        let (here, revision) = self.sites.here.records.record().await.map_err(RegionError::Here)?;
         let here = here.ok_or(RegionError::Changed)?;
         if here.role == Role::Active {
-            // Nothing is left to do here, but perhaps the pair was not notified yet. A repeated call returns the same report.
-            let before = self.here.records.promoted().await.map_err(RegionError::Here)?;
+            // Only the pair may not have rejoined yet. A repeated call returns the same result.
+            let before = self.sites.here.records.promoted().await.map_err(RegionError::Here)?;
             let before = before.filter(|before: &Promoted| before.epoch == here.epoch);
             return Ok(before.unwrap_or_else(|| promoted(here.epoch, false, begun, Vec::new())));
         }
         let pair = self.pair_state(mode).await?;
         self.require_promotable(&here, pair, mode)?;
-        self.require_level(&here, pair, mode, claim).await?;
-        self.require_witness().await?;
+        self.replication.require_level(&here, pair, mode, claim).await?;
+        if let Some(leases) = &self.leases {
+            leases.require_witness().await?;
+        }
         if mode.is_forced() || pair.is_none() {
             return self.change_places(&here, revision, pair, mode, begun).await;
         }
-        let claim = self.take_pairs_work().await?;
+        let claim = self.work.wait_for_pair_claim().await?;
         let promoted = self.change_places(&here, revision, pair, mode, begun).await;
         claim.release().await;
         promoted
@@ -109,14 +131,17 @@ impl RegionAgent {
     ) -> Result<(), RegionError> {
         let reason = match role::may_promote(here.state(), pair) {
             Err(reason) => reason,
-            // Some mirrors are streams by now, which would never become level, while the pair has let go for them.
+            // Some mirrors are ordinary streams by now and would never catch up, while the pair would be fenced for nothing.
             Ok(()) if mode == Mode::Planned && here.role == Role::Standby && here.opens_by_force() => {
-                "a promotion by force has begun here and has turned mirrors into streams; finish it with --force, or \
-                 demote and promote the pair"
+                "a forced promotion of this region has begun to convert its mirrors; complete it with --force, or demote this \
+                 region and promote the pair"
             }
             Ok(()) => return Ok(()),
         };
-        Err(RegionError::NotPromotable { region: self.settings.name.clone(), reason: reason.to_owned() })
+        Err(RegionError::NotPromotable {
+            region: self.sites.settings.name.clone(),
+            reason: reason.to_owned(),
+        })
     }
 
     async fn change_places(
@@ -128,10 +153,10 @@ impl RegionAgent {
         begun: Instant,
     ) -> Result<Promoted, RegionError> {
         let known = here.epoch.max(pair.map(|pair| pair.epoch).unwrap_or_default());
-        // What was begun goes on under the epoch that it had, unless the pair has gone past it.
+        // An interrupted promotion continues under its epoch, unless the pair has a higher one.
         let begun_epoch = here.promotion.as_ref().map(|promotion| promotion.epoch);
-        let epoch = begun_epoch.filter(|epoch| *epoch > known).unwrap_or(self.side.epoch_above(known));
-        // The mirrors had everything already, and some are mirrors no more: there is nothing to wait for.
+        let epoch = begun_epoch.filter(|epoch| *epoch > known).unwrap_or(self.sites.side.epoch_above(known));
+        // The mirrors had caught up, and some may be ordinary streams by now: there is nothing to wait for.
         let caught_up = here.promotion.as_ref().is_some_and(|promotion| {
             promotion.epoch == epoch && promotion.step == PromotionStep::Open && !promotion.forced
         });
@@ -139,38 +164,42 @@ impl RegionAgent {
             Promotion { epoch, forced: mode.is_forced(), step: PromotionStep::Fence, begun_ms: now_ms() };
         let state = here.state();
         let streams = self.streams_to_open(state, mode, caught_up).await?;
-        let origin = pair.is_some().then_some(&self.there.domain);
-        let mirrors = mirrors::status(&self.here.domain, origin, streams.clone()).await;
+        let origin = pair.is_some().then_some(&self.sites.there.domain);
+        let mirrors = mirrors::status(&self.sites.here.domain, origin, streams.clone()).await;
         let mut lag = mirrors.map_err(RegionError::Here)?;
         if mode == Mode::Planned && !caught_up {
             revision = self.step(here, &promotion, revision).await?;
-            self.fence(&self.there).await?;
+            fence::fence(&self.sites, &self.sites.there).await?;
             promotion.step = PromotionStep::CatchUp;
             revision = self.step(here, &promotion, revision).await?;
             if state.role == Role::Standby {
                 lag = self.catch_up(&streams).await?;
             }
         }
-        self.lease_for(epoch, mode).await?;
-        // One by force is noted only here: a region to which it is refused goes on mirroring as if nobody had asked.
+        if let Some(leases) = &self.leases {
+            leases.take(epoch, mode).await?;
+        }
+        // A forced promotion is recorded only here: if the lease is refused, the region continues to mirror.
         promotion.step = PromotionStep::Open;
         let revision = self.step(here, &promotion, revision).await?;
-        self.take_back_consent(epoch, mode).await?;
+        if let Some(leases) = &self.leases {
+            leases.take_back_consent(epoch, mode).await?;
+        }
         self.open(epoch, &streams).await?;
-        self.fill_inboxes(epoch, &streams).await?;
+        fill::fill_inboxes(&self.sites, epoch, &streams).await?;
         let promoted = promoted(epoch, promotion.forced, begun, lag);
-        self.here.records.set_promoted(&promoted).await.map_err(RegionError::Here)?;
-        self.write(&self.here, NextRecord::active(epoch), revision).await?;
+        self.sites.here.records.set_promoted(&promoted).await.map_err(RegionError::Here)?;
+        self.sites.write(&self.sites.here, NextRecord::active(epoch), revision).await?;
         Ok(promoted)
     }
 
-    /// The pair's state. It must be known for a planned promotion; a forced one takes it if it is there.
+    /// The state of the pair. A planned promotion requires it; a forced one uses it if the pair responds.
     async fn pair_state(&self, mode: Mode) -> Result<Option<RegionState>, RegionError> {
-        match self.there.records.record().await {
+        match self.sites.there.records.record().await {
             Ok((record, _)) => Ok(record.map(|record| record.state())),
             Err(_) if mode.is_forced() => Ok(None),
             Err(error) => Err(RegionError::PairUnreachable {
-                pair: self.settings.pair.clone(),
+                pair: self.sites.settings.pair.clone(),
                 cause: error.to_string(),
             }),
         }
@@ -178,10 +207,10 @@ impl RegionAgent {
 
     async fn step(&self, here: &Record, promotion: &Promotion, revision: u64) -> Result<u64, RegionError> {
         let next = NextRecord { promotion: Some(promotion.clone()), ..NextRecord::of(here) };
-        self.write(&self.here, next, revision).await
+        self.sites.write(&self.sites.here, next, revision).await
     }
 
-    /// All streams that the active region had, as it was last seen. One that is not here would be a hole.
+    /// All streams that the active region had when it was last read. A missing one would be lost.
     async fn streams_to_open(
         &self,
         state: RegionState,
@@ -189,14 +218,14 @@ impl RegionAgent {
         caught_up: bool,
     ) -> Result<Vec<String>, RegionError> {
         if mode == Mode::Planned && state.role == Role::Standby && !caught_up {
-            self.keep_mirrors().await?;
+            self.replication.mirror_pair().await?;
         }
-        let here = self.shared_streams(&self.here).await?;
+        let here = self.sites.shared_streams(&self.sites.here).await?;
         if state.role == Role::Fenced {
             return Ok(here);
         }
         let here: BTreeSet<_> = here.into_iter().collect();
-        let known = self.here.records.streams().await.map_err(RegionError::Here)?;
+        let known = self.sites.here.records.streams().await.map_err(RegionError::Here)?;
         let missing: Vec<_> = known.iter().filter(|stream| !here.contains(*stream)).cloned().collect();
         let reason = if known.is_empty() {
             "it has never mirrored its pair".to_owned()
@@ -205,14 +234,16 @@ impl RegionAgent {
         } else {
             return Ok(known);
         };
-        Err(RegionError::NotPromotable { region: self.settings.name.clone(), reason })
+        Err(RegionError::NotPromotable { region: self.sites.settings.name.clone(), reason })
     }
 
-    /// Waits until every mirror ends where its origin does, which nobody writes to any more.
-    async fn catch_up(&self, streams: &[String]) -> Result<Vec<MirrorStatus>, RegionError> {
-        let deadline = Instant::now() + self.settings.patience;
+    /// Waits until every mirror ends where its origin ends; the origins are closed.
+    async fn catch_up(&self, streams: &[String]) -> Result<Vec<MirrorView>, RegionError> {
+        let deadline = Instant::now() + self.sites.settings.patience;
         loop {
-            let status = mirrors::status(&self.here.domain, Some(&self.there.domain), streams.to_vec()).await;
+            let status =
+                mirrors::status(&self.sites.here.domain, Some(&self.sites.there.domain), streams.to_vec())
+                    .await;
             let status = status.map_err(RegionError::Here)?;
             let lagging = status.iter().filter(|mirror| {
                 mirror.origin_last.is_none() || mirror.last.is_none() || mirror.lag != Some(0)
@@ -228,26 +259,28 @@ impl RegionAgent {
         }
     }
 
-    /// Turns mirrors into streams: first cut off from their origin, then noted where they end, then open.
+    /// Converts mirrors to ordinary streams: detaches them from their origins, records where they end, and then opens them.
     async fn open(&self, epoch: u64, streams: &[String]) -> Result<(), RegionError> {
-        let (domain, records) = (&self.here.domain, &self.here.records);
+        let (domain, records) = (&self.sites.here.domain, &self.sites.here.records);
         let ends: Vec<_> = self
-            .each(&self.here, streams, |stream| async move {
+            .sites
+            .each(&self.sites.here, streams, |stream| async move {
                 let point = mirrors::detach(domain, records, &stream).await?;
                 Ok((stream, point))
             })
             .await?;
         let points = Points { streams: ends.into_iter().collect() };
         records.set_points(epoch, &points).await.map_err(RegionError::Here)?;
-        let opened = (self.settings.installation.as_str(), epoch);
-        self.each(&self.here, streams, |stream| async move {
-            mirrors::open(domain, records, opened, &stream).await
-        })
-        .await
+        let opened = (self.sites.settings.installation.as_str(), epoch);
+        self.sites
+            .each(&self.sites.here, streams, |stream| async move {
+                mirrors::open(domain, records, opened, &stream).await
+            })
+            .await
     }
 }
 
-fn promoted(epoch: u64, forced: bool, begun: Instant, mirrors: Vec<MirrorStatus>) -> Promoted {
+fn promoted(epoch: u64, forced: bool, begun: Instant, mirrors: Vec<MirrorView>) -> Promoted {
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     Promoted { epoch, forced, took_ms, mirrors, pair_mirrors: false }
 }

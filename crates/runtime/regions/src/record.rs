@@ -1,30 +1,24 @@
-//! What the bucket of a region says: its role, how far a promotion has got, and what its streams are like.
+//! The bucket of a region: its role, the progress of a promotion, and the configurations of its streams.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tokio::sync::{Mutex, OwnedMutexGuard};
-use tokio::task::AbortHandle;
 
 use crate::decide::role::{RegionState, Role};
-use crate::now_ms;
 use journal_nats::jetstream::{JetStream, JetStreamError, bucket_config, retry};
 use journal_nats::names;
 
-const MAKE_TRIES: u32 = 3;
+const CREATE_TRIES: u32 = 3;
 const ROLE: &str = "role";
-const WORK: &str = "work";
 const TAIL: &str = "tail";
 const GOAL: &str = "goal";
 const PROMOTED: &str = "promoted";
 const FOLLOWED: &str = "followed";
 const KEYS: &str = "keys";
 
-/// The role of a region as it is written down.
+/// The record of a region, which decides its role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     pub role: Role,
@@ -33,11 +27,11 @@ pub struct Record {
     pub since_ms: u64,
     /// The region and instance that wrote it.
     pub by: String,
-    /// Whether it has had everything that was there under this epoch: it was active, or its mirrors were level once.
-    /// What is not level is a copy of some of it, and nobody makes that the active region by mistake.
+    /// Whether the region has had everything that was written under this epoch: it was active, or its mirrors have caught
+    /// up once. A region that is not level is an incomplete copy, and is not promoted by mistake.
     #[serde(default)]
     pub level: bool,
-    /// A promotion of this region that has begun and has not ended.
+    /// A promotion of this region that is not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion: Option<Promotion>,
 }
@@ -47,13 +41,18 @@ impl Record {
         RegionState { role: self.role, epoch: self.epoch }
     }
 
-    /// Whether a promotion has begun to turn mirrors into streams. One that has not got so far changes nothing here, and
-    /// may have been given up.
+    /// Whether this is the record of a standby that follows `active` under its epoch.
+    pub(crate) fn is_standby_of(&self, active: &Record) -> bool {
+        self.role == Role::Standby && self.epoch == active.epoch
+    }
+
+    /// Whether a promotion has begun to convert mirrors to ordinary streams. Before that step it has changed nothing here,
+    /// and may have been given up.
     pub(crate) fn opens(&self) -> bool {
         self.promotion.as_ref().is_some_and(|promotion| promotion.step == PromotionStep::Open)
     }
 
-    /// Whether a promotion that opens streams here goes on without the pair.
+    /// Whether a promotion that has begun to convert mirrors is forced.
     pub(crate) fn opens_by_force(&self) -> bool {
         self.opens() && self.promotion.as_ref().is_some_and(|promotion| promotion.forced)
     }
@@ -61,26 +60,26 @@ impl Record {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Promotion {
-    /// The epoch that it will have.
+    /// The epoch that the region will have.
     pub epoch: u64,
     pub forced: bool,
     pub step: PromotionStep,
     pub begun_ms: u64,
 }
 
-/// What a promotion does at this moment. Each step can be done again.
+/// The current step of a promotion. Each step can be repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromotionStep {
-    /// The pair is asked to stop, and its subjects are moved away.
+    /// The pair is fenced: its instances release their partitions, then its streams are closed.
     Fence,
-    /// The mirrors get what they have not yet.
+    /// The mirrors receive what they lack.
     CatchUp,
-    /// The mirrors become streams.
+    /// The mirrors become ordinary streams that accept messages.
     Open,
 }
 
-/// Where each stream ended when a region was promoted.
+/// Where each stream ended when the region was promoted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Points {
     pub(crate) streams: BTreeMap<String, Point>,
@@ -93,22 +92,15 @@ pub(crate) struct Point {
     pub(crate) check: Option<u32>,
 }
 
-/// Where the streams of the active region ended when a region began to mirror them under an epoch: once its mirrors
-/// have come that far, it is level.
+/// Where the streams of the active region ended when this region began to mirror them under an epoch. Once its mirrors
+/// have reached these positions, it is level.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Goal {
     pub(crate) epoch: u64,
     pub(crate) streams: BTreeMap<String, u64>,
 }
 
-/// Who does the work of a region that must not be done by two at once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Work {
-    by: Option<String>,
-    until_ms: u64,
-}
-
-/// The bucket `<i>_region` of one domain.
+/// The bucket `<installation>_region` of one domain.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordStore {
     domain: JetStream,
@@ -120,18 +112,18 @@ impl RecordStore {
         RecordStore { domain, bucket: names::region_bucket(installation) }
     }
 
-    /// Makes the bucket, unless it is there. Of several who make it at once, one is answered.
-    pub(crate) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
+    /// Creates the bucket if it does not exist. If several instances create it at once, the server responds to one of them.
+    pub(crate) async fn create(&self, replicas: usize) -> Result<(), JetStreamError> {
         let config = bucket_config(&self.bucket, replicas);
-        retry(MAKE_TRIES, || self.domain.create_if_missing(&config)).await
+        retry(CREATE_TRIES, || self.domain.create_if_missing(&config)).await
     }
 
-    /// The record with its revision; revision 0 when there is none.
+    /// The record with its revision; revision 0 if there is none.
     pub(crate) async fn record(&self) -> Result<(Option<Record>, u64), JetStreamError> {
         self.read(ROLE).await
     }
 
-    /// Writes the record if nobody has since that revision.
+    /// Writes the record if it still has this revision.
     pub(crate) async fn set_record(&self, record: &Record, revision: u64) -> Result<u64, JetStreamError> {
         self.write(ROLE, record, Some(revision)).await
     }
@@ -140,7 +132,7 @@ impl RecordStore {
         Ok(self.read(&format!("points.{epoch}")).await?.0)
     }
 
-    /// Writes down where the streams end under an epoch; what was written first stays.
+    /// Records where the streams ended under an epoch; the first record stays.
     pub(crate) async fn set_points(&self, epoch: u64, points: &Points) -> Result<(), JetStreamError> {
         match self.write(&format!("points.{epoch}"), points, Some(0)).await {
             Ok(_) | Err(JetStreamError::Changed) => Ok(()),
@@ -148,12 +140,12 @@ impl RecordStore {
         }
     }
 
-    /// How a stream is configured while it is active.
+    /// The configuration that a stream has while its region is active.
     pub(crate) async fn config(&self, stream: &str) -> Result<Option<Map<String, Value>>, JetStreamError> {
         Ok(self.read(&format!("stream.{stream}")).await?.0)
     }
 
-    /// Writes down how a stream is configured, if that is news.
+    /// Records the configuration of a stream, if it has changed.
     pub(crate) async fn set_config(
         &self,
         stream: &str,
@@ -165,7 +157,7 @@ impl RecordStore {
         self.write(&format!("stream.{stream}"), config, None).await.map(drop)
     }
 
-    /// The streams whose configuration is known: all that the region has or mirrors.
+    /// The streams whose configuration is recorded: all that the region has or mirrors.
     pub(crate) async fn streams(&self) -> Result<Vec<String>, JetStreamError> {
         let prefix = format!("$KV.{}.stream.", self.bucket);
         let found =
@@ -182,7 +174,7 @@ impl RecordStore {
         self.write(TAIL, tail, None).await.map(drop)
     }
 
-    /// What the last promotion of this region came to.
+    /// The result of the last promotion of this region.
     pub(crate) async fn promoted<T: DeserializeOwned>(&self) -> Result<Option<T>, JetStreamError> {
         Ok(self.read(PROMOTED).await?.0)
     }
@@ -191,7 +183,7 @@ impl RecordStore {
         self.write(PROMOTED, promoted, None).await.map(drop)
     }
 
-    /// The last epoch of this region under which its pair has stood by.
+    /// The last epoch of this region under which its pair was a standby.
     pub(crate) async fn followed(&self) -> Result<Option<u64>, JetStreamError> {
         Ok(self.read(FOLLOWED).await?.0)
     }
@@ -208,7 +200,7 @@ impl RecordStore {
         self.write(GOAL, goal, None).await.map(drop)
     }
 
-    /// The names of the keys that the region opens secrets with.
+    /// The ids of the keys with which the region opens secrets.
     pub(crate) async fn keys(&self) -> Result<Option<Vec<String>>, JetStreamError> {
         Ok(self.read(KEYS).await?.0)
     }
@@ -217,36 +209,17 @@ impl RecordStore {
         self.write(KEYS, &keys, None).await.map(drop)
     }
 
-    /// Takes the work of this region, or says who has it. The tasks of an instance share its name, and take turns unless
-    /// only one of them can want it.
-    pub(crate) async fn take_work(
+    pub(crate) async fn read<T: DeserializeOwned>(
         &self,
-        by: &str,
-        lives: Duration,
-        turn: Option<OwnedMutexGuard<()>>,
-    ) -> Result<WorkClaim, WorkError> {
-        let (work, revision): (Option<Work>, u64) = self.read(WORK).await?;
-        if let Some(Work { by: Some(other), until_ms }) = work
-            && other != by
-            && now_ms() < until_ms
-        {
-            return Err(WorkError::Taken(other));
-        }
-        let (records, by, revision) = (self.clone(), by.to_owned(), Mutex::new(revision));
-        let held = Arc::new(WorkLease { records, by, lives, revision });
-        held.again().await?;
-        let renewing = host::spawn("region's work", renew(held.clone())).abort_handle();
-        Ok(WorkClaim { held, renewing, _turn: turn })
-    }
-
-    async fn read<T: DeserializeOwned>(&self, key: &str) -> Result<(Option<T>, u64), JetStreamError> {
+        key: &str,
+    ) -> Result<(Option<T>, u64), JetStreamError> {
         let Some(stored) = self.domain.value(&self.bucket, key).await? else { return Ok((None, 0)) };
         let value = serde_json::from_slice(&stored.data)
             .map_err(|error| JetStreamError::invalid(&format!("key {key} of {}", self.bucket), error))?;
         Ok((Some(value), stored.sequence))
     }
 
-    async fn write<T: Serialize>(
+    pub(crate) async fn write<T: Serialize>(
         &self,
         key: &str,
         value: &T,
@@ -254,79 +227,5 @@ impl RecordStore {
     ) -> Result<u64, JetStreamError> {
         let value = serde_json::to_vec(value).map_err(|error| JetStreamError::invalid(key, error))?;
         self.domain.put(&self.bucket, key, value, expected).await
-    }
-}
-
-/// The work of a region is ours, as long as [`WorkClaim::again`] says so. It is renewed until this goes: some of it takes
-/// longer than a worker is believed in.
-#[derive(Debug)]
-pub(crate) struct WorkClaim {
-    held: Arc<WorkLease>,
-    renewing: AbortHandle,
-    _turn: Option<OwnedMutexGuard<()>>,
-}
-
-#[derive(Debug)]
-struct WorkLease {
-    records: RecordStore,
-    by: String,
-    /// How long a worker is believed in without a word of it.
-    lives: Duration,
-    // WorkLease while it is written: one renewal after the other.
-    revision: Mutex<u64>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum WorkError {
-    #[error("{0} is at it")]
-    Taken(String),
-    #[error(transparent)]
-    JetStream(#[from] JetStreamError),
-}
-
-impl WorkClaim {
-    /// Makes sure that nobody has taken it meanwhile. To be called before each step that cannot be taken back.
-    pub(crate) async fn again(&self) -> Result<(), WorkError> {
-        self.held.again().await
-    }
-
-    pub(crate) async fn release(self) {
-        // A renewal that is under way ends first: whoever breaks it off does not know the revision.
-        let revision = self.held.revision.lock().await;
-        let work = Work { by: None, until_ms: 0 };
-        // It ends by itself when this fails.
-        let _ = self.held.records.write(WORK, &work, Some(*revision)).await;
-    }
-}
-
-impl Drop for WorkClaim {
-    fn drop(&mut self) {
-        self.renewing.abort();
-    }
-}
-
-impl WorkLease {
-    async fn again(&self) -> Result<(), WorkError> {
-        let mut revision = self.revision.lock().await;
-        let lives_ms = u64::try_from(self.lives.as_millis()).unwrap_or(u64::MAX);
-        let work = Work { by: Some(self.by.clone()), until_ms: now_ms().saturating_add(lives_ms) };
-        match self.records.write(WORK, &work, Some(*revision)).await {
-            Ok(written) => *revision = written,
-            Err(JetStreamError::Changed) => return Err(WorkError::Taken("another instance".to_owned())),
-            Err(error) => return Err(error.into()),
-        }
-        Ok(())
-    }
-}
-
-/// Says that the worker is at it, until somebody else is.
-async fn renew(held: Arc<WorkLease>) {
-    loop {
-        tokio::time::sleep(held.lives / 3).await;
-        match held.again().await {
-            // The worker finds out by itself, before it does what cannot be taken back.
-            Err(WorkError::Taken(_)) => return,
-            Ok(()) | Err(WorkError::JetStream(_)) => {}
-        }
     }
 }

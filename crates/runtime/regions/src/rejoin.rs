@@ -1,44 +1,58 @@
-//! How a region that was overtaken becomes a mirror: what only it has is kept first.
+//! Rejoining: a region that was overtaken becomes a standby. What only it has is kept first.
+
+use std::sync::Arc;
+
+use api_types::StreamTailView;
 
 use crate::decide::role::{RoleChange, on_pair};
-use crate::divergent_tail::{StreamTail, Tail, file_of, keep, store};
-use crate::mirrors;
-use crate::record::{Point, Points, WorkClaim};
-use crate::{NextRecord, RegionAgent, RegionError, RegionSite, now_ms};
+use crate::divergent_tail::{Tail, file_of, keep, store};
+use crate::record::{Point, Points};
+use crate::replication::Replication;
+use crate::sites::{NextRecord, RegionSite, Sites, now_ms};
+use crate::work::{RegionWork, WorkClaim};
+use crate::{RegionError, fence, mirrors};
 use journal_nats::jetstream::JetStreamError;
 use journal_nats::names;
 
-/// What of a stream the pair never got.
+/// The messages of a stream that the pair never received.
 struct Divergent {
     stream: String,
-    /// The first sequence that is kept, through the last.
+    /// The first and the last sequence that are kept.
     from: u64,
     through: u64,
-    /// Why all of it is kept, when that is so.
+    /// Why the whole stream is kept, if it is.
     whole: Option<&'static str>,
 }
 
-impl RegionAgent {
-    /// This region was overtaken: its streams become mirrors of the pair's.
-    pub(super) async fn rejoin_here(&self, epoch: u64) -> Result<(), RegionError> {
-        let claim = self.take_work(&self.here).await?;
-        let rejoined = self.rejoin(&self.here, &self.there, &claim, epoch, TailPolicy::Keep).await;
-        // Also when it was cut short: another instance need not wait until this one is believed in no more.
+/// Turns the streams of a region that was overtaken into mirrors.
+pub(crate) struct Rejoiner {
+    pub(crate) sites: Arc<Sites>,
+    pub(crate) work: Arc<RegionWork>,
+    pub(crate) replication: Arc<Replication>,
+}
+
+impl Rejoiner {
+    /// Converts the streams of this region, which was overtaken, to mirrors.
+    pub(crate) async fn rejoin_here(&self, epoch: u64) -> Result<(), RegionError> {
+        let claim = self.work.claim(&self.sites.here).await?;
+        let rejoined =
+            self.rejoin(&self.sites.here, &self.sites.there, &claim, epoch, TailPolicy::Keep).await;
+        // After a failure as well: another instance need not wait until the claim expires.
         claim.release().await;
         rejoined
     }
 
-    /// Makes the pair a mirror of this region, if it has nothing that is not here. What it has to keep, it keeps
-    /// itself; so does one whose instances are at it already.
-    pub(super) async fn rejoin_pair(&self) -> bool {
-        let Ok(claim) = self.take_work(&self.there).await else { return false };
-        let epoch = *self.epoch.borrow();
-        let rejoined = self.rejoin(&self.there, &self.here, &claim, epoch, TailPolicy::Refuse).await;
+    /// Converts the streams of the pair to mirrors, if it has no divergent tail. Otherwise, or if one of its instances has the
+    /// claim, the pair does so itself. Returns whether the pair mirrors this region.
+    pub(crate) async fn rejoin_pair(&self, epoch: u64) -> bool {
+        let Ok(claim) = self.work.claim(&self.sites.there).await else { return false };
+        let rejoined =
+            self.rejoin(&self.sites.there, &self.sites.here, &claim, epoch, TailPolicy::Refuse).await;
         claim.release().await;
         match rejoined {
             Ok(()) => true,
             Err(error) => {
-                tracing::info!(pair = self.settings.pair, %error, "the pair is left to mirror by itself");
+                tracing::info!(pair = self.sites.settings.pair, %error, "the pair did not rejoin yet; it will do so by itself");
                 false
             }
         }
@@ -53,13 +67,14 @@ impl RegionAgent {
         place: TailPolicy,
     ) -> Result<(), RegionError> {
         let (record, mut revision) =
-            site.records.record().await.map_err(|error| self.site_error(site, error))?;
-        let (active, _) = origin.records.record().await.map_err(|error| self.site_error(origin, error))?;
+            site.records.record().await.map_err(|error| self.sites.site_error(site, error))?;
+        let (active, _) =
+            origin.records.record().await.map_err(|error| self.sites.site_error(origin, error))?;
         let (Some(record), Some(active)) = (record, active) else { return Err(RegionError::Changed) };
         if on_pair(record.state(), active.state()) != (RoleChange::Rejoin { epoch }) {
             return Ok(());
         }
-        self.fence_streams(site).await?;
+        fence::close_streams(&self.sites, site).await?;
         let points = self.points_above(origin, record.epoch, active.epoch).await?;
         let divergent = self.divergent(site, origin, &points).await?;
         if place == TailPolicy::Refuse && !divergent.is_empty() {
@@ -71,23 +86,23 @@ impl RegionAgent {
         if !divergent.is_empty() {
             self.keep_tail(site, record.epoch, epoch, divergent).await?;
         }
-        // From the first stream that goes until the mirrors are level this is a copy of some of it.
+        // From the first deletion until the mirrors have caught up, the region is incomplete.
         if record.level {
-            claim.again().await.map_err(|error| self.work_error(site, error))?;
-            revision = self.write(site, NextRecord::overtaken(record.epoch), revision).await?;
+            claim.confirm().await?;
+            revision = self.sites.write(site, NextRecord::overtaken(record.epoch), revision).await?;
         }
-        for stream in self.shared_streams(site).await? {
-            let info = site.domain.info(&stream).await.map_err(|error| self.site_error(site, error))?;
+        for stream in self.sites.shared_streams(site).await? {
+            let info = site.domain.info(&stream).await.map_err(|error| self.sites.site_error(site, error))?;
             if !info.is_mirror() {
-                claim.again().await.map_err(|error| self.work_error(site, error))?;
-                site.domain.delete(&stream).await.map_err(|error| self.site_error(site, error))?;
+                claim.confirm().await?;
+                site.domain.delete(&stream).await.map_err(|error| self.sites.site_error(site, error))?;
             }
         }
-        self.mirror_all(site, origin).await?;
-        self.write(site, NextRecord::standby(epoch), revision).await.map(drop)
+        self.replication.mirror_all(site, origin).await?;
+        self.sites.write(site, NextRecord::standby(epoch), revision).await.map(drop)
     }
 
-    /// Where the streams ended when the pair was first promoted past this epoch.
+    /// Where the streams ended when the pair was first promoted to an epoch above this one.
     async fn points_above(
         &self,
         origin: &RegionSite,
@@ -96,7 +111,7 @@ impl RegionAgent {
     ) -> Result<Points, RegionError> {
         for later in epoch + 1..=through {
             let points = origin.records.points(later).await;
-            if let Some(points) = points.map_err(|error| self.site_error(origin, error))? {
+            if let Some(points) = points.map_err(|error| self.sites.site_error(origin, error))? {
                 return Ok(points);
             }
         }
@@ -110,14 +125,14 @@ impl RegionAgent {
         points: &Points,
     ) -> Result<Vec<Divergent>, RegionError> {
         let mut found = Vec::new();
-        for stream in self.shared_streams(site).await? {
+        for stream in self.sites.shared_streams(site).await? {
             let divergent = self.divergent_of(site, origin, &stream, points).await;
-            found.extend(divergent.map_err(|error| self.site_error(site, error))?);
+            found.extend(divergent.map_err(|error| self.sites.site_error(site, error))?);
         }
         Ok(found)
     }
 
-    /// The messages of one stream after the point up to which both regions agree.
+    /// The messages of one stream past the point up to which both regions have the same.
     async fn divergent_of(
         &self,
         site: &RegionSite,
@@ -126,7 +141,7 @@ impl RegionAgent {
         points: &Points,
     ) -> Result<Option<Divergent>, JetStreamError> {
         let info = site.domain.info(stream).await?;
-        // A mirror has nothing of its own, and an empty stream nothing at all.
+        // A mirror has no messages of its own.
         if info.is_mirror() || info.last == 0 || info.first > info.last {
             return Ok(None);
         }
@@ -140,7 +155,7 @@ impl RegionAgent {
             return Ok(Some(whole("the pair never had this stream")));
         };
         if !self.same_until(site, origin, stream, *point, info.last).await? {
-            return Ok(Some(whole("the pair has another message where it was promoted")));
+            return Ok(Some(whole("the pair has another message at the position where it was promoted")));
         }
         if info.last <= point.last {
             return Ok(None);
@@ -150,7 +165,7 @@ impl RegionAgent {
         Ok(Some(divergent))
     }
 
-    /// Whether both have the same message at the last sequence that both should have.
+    /// Whether both regions have the same message at the last sequence that both should have.
     async fn same_until(
         &self,
         site: &RegionSite,
@@ -169,7 +184,7 @@ impl RegionAgent {
         } else {
             mirrors::point_at(&origin.domain, stream, shared).await?.check
         };
-        // What was trimmed by both was the same when it was trimmed; by one alone it cannot be compared any more.
+        // Messages that both have trimmed were the same. If only one has trimmed the message, they count as different.
         Ok(ours == theirs)
     }
 
@@ -180,55 +195,40 @@ impl RegionAgent {
         overtaken_by: u64,
         divergent: Vec<Divergent>,
     ) -> Result<(), RegionError> {
-        // One folder for all goes: the streams of an earlier one may be gone.
-        let folder = self.settings.data.join("divergent").join(format!("epoch-{epoch}"));
-        let mut streams: Vec<StreamTail> = Vec::new();
+        // All attempts use the same folder: the streams of an earlier attempt may already be deleted.
+        let folder = self.sites.settings.data.join("divergent").join(format!("epoch-{epoch}"));
+        let mut streams: Vec<StreamTailView> = Vec::new();
         for part in divergent {
             let kept = keep(&site.domain, &folder, &part.stream, part.from, part.through).await?;
-            let kept = kept.map_err(|error| self.site_error(site, error))?;
-            streams.push(StreamTail { whole: part.whole.map(str::to_owned), ..kept });
+            let kept = kept.map_err(|error| self.sites.site_error(site, error))?;
+            streams.push(StreamTailView { whole: part.whole.map(str::to_owned), ..kept });
         }
         let messages: u64 = streams.iter().map(|stream| stream.messages).sum();
-        tracing::warn!(region = site.name, messages, folder = %folder.display(), "a divergent tail was kept");
+        tracing::warn!(region = site.name, messages, folder = %folder.display(), "kept a divergent tail");
         let files: Vec<String> = streams.iter().map(|kept| file_of(&kept.stream)).collect();
-        let bucket = names::divergent_bucket(&self.settings.installation);
-        let earlier = site.records.tail().await.map_err(|error| self.site_error(site, error))?;
+        let bucket = names::divergent_bucket(&self.sites.settings.installation);
+        let earlier = site.records.tail().await.map_err(|error| self.sites.site_error(site, error))?;
         let tail = Tail {
             kept_ms: now_ms(),
             epoch,
             overtaken_by,
-            instance: self.settings.instance.clone(),
+            instance: self.sites.settings.instance.clone(),
             folder: folder.display().to_string(),
             bucket: Some(bucket.clone()),
             streams,
         }
         .with_earlier(earlier);
         crate::divergent_tail::finish(&folder, &tail).await?;
-        // The disk of an instance may go with it; what was acknowledged stays where the streams were.
-        store(&self.here.domain, &bucket, self.settings.replicas, &folder, &files).await?;
-        site.records.set_tail(&tail).await.map_err(|error| self.site_error(site, error))
-    }
-
-    /// Mirrors all streams of the pair that are not mirrored yet.
-    pub(super) async fn keep_mirrors(&self) -> Result<(), RegionError> {
-        self.mirror_all(&self.here, &self.there).await
-    }
-
-    async fn mirror_all(&self, site: &RegionSite, origin: &RegionSite) -> Result<(), RegionError> {
-        let streams = self.shared_streams(origin).await?;
-        let replicas = self.settings.replicas;
-        self.each(site, &streams, |stream| async move {
-            mirrors::keep_mirror(&site.domain, &site.records, &origin.domain, &origin.api, &stream, replicas)
-                .await
-        })
-        .await
+        // The disk of an instance may be lost with it, so acknowledged messages are kept in NATS as well.
+        store(&self.sites.here.domain, &bucket, self.sites.settings.replicas, &folder, &files).await?;
+        site.records.set_tail(&tail).await.map_err(|error| self.sites.site_error(site, error))
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TailPolicy {
-    /// In files of this instance and in the NATS of its region.
+    /// A divergent tail is kept in files of this instance and in the NATS of its region.
     Keep,
-    /// Whatever would have to be kept stops it.
+    /// A divergent tail is an error.
     Refuse,
 }

@@ -1,4 +1,5 @@
-//! Waiting until the pair has what was stored here: for answers that promise that no region's loss undoes them.
+//! Semi-synchronous replication: an append counts only when the pair has it, so that the loss of a region loses nothing
+//! that was acknowledged.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,65 +10,65 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use crate::Regions;
 use crate::decide::role::Role;
-use crate::leases::Leases;
 use crate::promote::Promoted;
-use crate::record::Record;
-use crate::{RegionAgent, Regions};
+use crate::record::{Record, RecordStore};
+use crate::sites::Sites;
 use journal_nats::jetstream::{JetStream, JetStreamError};
 use journal_nats::names;
 use journal_nats::{Bounds, Outgoing, PublishError, Source, Storage, Wire};
 
-/// Between two looks at one mirror while somebody waits. A look takes a journey to the pair anyway.
+/// The pause between two requests for the position of a mirror; a request takes a round trip to the pair anyway.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-const PAIR_LAGS: &str = "the paired region does not have it yet";
-const NO_LEASE: &str = "the leases of this region have run out";
+const PAIR_LAGS: &str = "the paired region does not have the message yet";
+const NO_LEASE: &str = "the leases of this region have expired";
 
-/// How far the mirrors are, for whoever waits. One look answers all who wait for the same stream.
-pub(super) struct Reach {
+/// The positions of the mirrors in the pair. One request serves all appends that wait for the same stream.
+pub(crate) struct Reach {
     pair: JetStream,
-    /// How long an append waits before it fails because the pair does not have it.
+    /// How long an append waits for the pair before it fails.
     patience: Duration,
-    // A lock: looked up by every append, held for a lookup, never while waiting.
+    // A lock: held for a lookup by every append, never while waiting.
     mirrors: Mutex<BTreeMap<String, watch::Sender<Mirror>>>,
-    /// Whether the pair stands by, as far as was seen; until then it counts as if it did.
+    /// Whether the pair was a standby when it was last read; true before the first reading.
     follows: AtomicBool,
-    /// The epoch for which it is noted that the pair stands by.
-    noted: AtomicU64,
+    /// The epoch for which it is recorded that the pair is a standby.
+    recorded: AtomicU64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Mirror {
     last: u64,
-    /// Nobody waits for the pair before then: it did not answer just now.
+    /// Appends do not wait before this time: the pair has just failed to keep up.
     given_up_until: Option<Instant>,
     looked_at: bool,
 }
 
 impl Reach {
-    pub(super) fn new(pair: JetStream, patience: Duration) -> Arc<Reach> {
+    pub(crate) fn new(pair: JetStream, patience: Duration) -> Arc<Reach> {
         Arc::new(Reach {
             pair,
             patience,
             mirrors: Mutex::default(),
             follows: AtomicBool::new(true),
-            noted: AtomicU64::new(0),
+            recorded: AtomicU64::new(0),
         })
     }
 
-    /// Whether the pair stood by when it was seen last.
-    pub(super) fn note_follower(&self, follows: bool) {
+    /// Sets whether the pair is a standby.
+    pub(crate) fn set_follows(&self, follows: bool) {
         if self.follows.swap(follows, Ordering::Relaxed) != follows {
             tracing::warn!(
                 follows,
-                "whether the pair stands by has changed; semi-sync waits only while it does"
+                "semi-sync: whether the pair is a standby has changed; appends wait for it only while it is"
             );
         }
     }
 
     async fn reached(self: &Arc<Reach>, stream: &str, sequence: u64) -> bool {
-        // A pair that was lost by force has nothing to be waited for until it stands by again.
+        // After a forced promotion there is nothing to wait for until the pair is a standby again.
         if !self.follows.load(Ordering::Relaxed) {
             return true;
         }
@@ -85,7 +86,7 @@ impl Reach {
         }
     }
 
-    /// Follows a mirror, and sees to it that somebody looks.
+    /// Follows the position of a mirror, and starts the task that reads it if there is none.
     fn look_at(self: &Arc<Reach>, stream: &str, sequence: u64) -> watch::Receiver<Mirror> {
         let mut mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
         let sender = mirrors.entry(stream.to_owned()).or_default();
@@ -102,19 +103,19 @@ impl Reach {
         receiver
     }
 
-    /// Looks at one mirror for as long as somebody waits.
+    /// Reads the position of a mirror for as long as an append waits.
     async fn look(&self, stream: &str, mirror: watch::Sender<Mirror>) {
         loop {
             if let Ok(info) = self.pair.info(stream).await {
                 mirror.send_modify(|mirror| {
-                    // A stream that is not a mirror is the pair's own, with other messages under the same numbers. And a mirror
-                    // that was created again has lost what the one before had.
+                    // A stream that is not a mirror has other messages under the same sequences. And a mirror that was created
+                    // again has lost the messages of its predecessor.
                     mirror.last = if info.is_mirror() { info.last } else { 0 };
                     mirror.given_up_until = None;
                 });
             }
             let idle = mirror.send_if_modified(|known| {
-                // Nobody can begin to wait meanwhile: that takes this same lock.
+                // No append can begin to wait meanwhile: that takes the same lock.
                 let idle = mirror.receiver_count() == 0;
                 known.looked_at = !idle;
                 idle
@@ -129,67 +130,63 @@ impl Reach {
     fn give_up(&self, stream: &str) {
         let mirrors = self.mirrors.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mirror) = mirrors.get(stream) {
-            tracing::warn!(stream, "the pair does not get what is stored here");
+            tracing::warn!(stream, "semi-sync: the mirror in the pair does not keep up; failing appends");
             let until = Instant::now() + self.patience;
             mirror.send_modify(|mirror| mirror.given_up_until = Some(until));
         }
     }
 }
 
-impl RegionAgent {
-    /// A pair that was left behind by force, and has not stood by since, has nothing to be waited for: a restart does not
-    /// change that.
-    pub(super) async fn recall_follower(&self) -> Result<(), JetStreamError> {
-        let records = &self.here.records;
+impl Reach {
+    /// Restores after a restart that there is nothing to wait for: the pair was left in a forced promotion, and has not been
+    /// a standby since.
+    pub(crate) async fn restore(&self, records: &RecordStore) -> Result<(), JetStreamError> {
         let (record, _) = records.record().await?;
         let Some(here) = record.filter(|record| record.role == Role::Active) else { return Ok(()) };
         let promoted: Option<Promoted> = records.promoted().await?;
-        let by_force = promoted.is_some_and(|promoted| promoted.epoch == here.epoch && promoted.forced);
-        if by_force && records.followed().await? != Some(here.epoch) {
-            self.reach.note_follower(false);
+        let is_forced = promoted.is_some_and(|promoted| promoted.epoch == here.epoch && promoted.forced);
+        if is_forced && records.followed().await? != Some(here.epoch) {
+            self.set_follows(false);
         }
         Ok(())
     }
 
-    /// Notes that the pair stands by under this region's epoch, once.
-    pub(super) async fn note_followed(
+    /// Records once that the pair is a standby under the epoch of this region.
+    pub(crate) async fn record_follower(
         &self,
+        records: &RecordStore,
         here: &Record,
-        pair: Option<&Record>,
+        follows: bool,
     ) -> Result<(), JetStreamError> {
-        let follows = pair.is_some_and(|pair| pair.role == Role::Standby && pair.epoch == here.epoch);
-        let noted = &self.reach.noted;
-        if here.role != Role::Active || !follows || noted.load(Ordering::Relaxed) == here.epoch {
+        if here.role != Role::Active || !follows || self.recorded.load(Ordering::Relaxed) == here.epoch {
             return Ok(());
         }
-        self.here.records.set_followed(here.epoch).await?;
-        noted.store(here.epoch, Ordering::Relaxed);
+        records.set_followed(here.epoch).await?;
+        self.recorded.store(here.epoch, Ordering::Relaxed);
         Ok(())
     }
 }
 
 impl Regions {
-    /// Whether this region has what it must have to be active; without a witness that is nothing.
+    /// Whether this region has a lease, or needs none because there is no witness.
     pub fn is_leased(&self) -> bool {
-        self.inner.leases.as_ref().is_none_or(Leases::hold)
+        self.agent.is_leased()
     }
 
-    /// Waits until the pair has a message, and says whether it has. Once it was waited for in vain, nobody waits for a
-    /// while: refusals come at once then.
+    /// Waits until the pair has a message, and returns whether it has. After a timeout, appends fail without waiting for a
+    /// while.
     pub async fn reached(&self, stream: &str, sequence: u64) -> bool {
-        self.inner.reach.reached(stream, sequence).await
+        self.agent.reach.reached(stream, sequence).await
     }
 
-    /// Whether the pair can do without what is below a sequence: it has that itself, and the snapshots that were
-    /// stored before. If not, why.
+    /// Fails, with the reason, unless the pair has all messages below a sequence and the snapshots that replace them.
     async fn covers(&self, stream: &str, first: u64) -> Result<(), String> {
-        let RegionAgent { here, there, settings, seen, .. } = &*self.inner;
-        if !seen.borrow().pair_reachable {
-            // Asking an unreachable pair now would delay a partition that is just being taken.
-            return Err(format!("{} did not answer when it was last asked", settings.pair));
+        let Sites { here, there, settings, .. } = &*self.agent.sites;
+        if !self.agent.roles.is_pair_reachable() {
+            // A request to an unreachable pair would delay a partition that is just being acquired.
+            return Err(format!("{} did not respond when it was last asked", settings.pair));
         }
-        let missing =
-            |error: JetStreamError| format!("{} cannot be asked what it has: {error}", settings.pair);
+        let missing = |error: JetStreamError| format!("the state of {} is unknown: {error}", settings.pair);
         let mirror = there.domain.info(stream).await.map_err(missing)?;
         if !mirror.is_mirror() {
             return Err(format!("{} does not mirror {stream}", settings.pair));
@@ -199,7 +196,7 @@ impl Regions {
         }
         let objects = format!("OBJ_{}", names::snapshot_bucket(&settings.installation));
         let stored = match here.domain.info(&objects).await {
-            // Snapshots are kept where both reach them.
+            // Snapshots are in a store that both regions reach.
             Err(JetStreamError::Missing { .. }) => return Ok(()),
             stored => stored.map_err(|error| error.to_string())?.last,
         };
@@ -211,8 +208,8 @@ impl Regions {
     }
 }
 
-/// The wire of a region that has a pair: nothing is forgotten that the pair could not do without, and with semi-sync
-/// what is stored counts only when the pair has it, too. Without regions it is the wire alone.
+/// A wire that respects the paired region: nothing is purged that the pair still needs, and with semi-synchronous
+/// replication an append counts only when the pair has it. Without regions it is the wire alone.
 pub struct Paired<W> {
     wire: W,
     regions: Option<Regions>,
@@ -224,9 +221,8 @@ impl<W: Wire> Paired<W> {
         Paired { wire, regions, semi_sync }
     }
 
-    /// Whether what is stored at a sequence may be acknowledged. Where it has to wait for the pair and that does
-    /// not have it, it counts as unknown, and whoever asks goes on asking: no answer is ever undone by the loss of a
-    /// region.
+    /// Whether a stored message may be acknowledged. If the pair does not have it in time, the outcome is unknown and the
+    /// caller keeps asking: the loss of a region never revokes an acknowledgement.
     async fn reached(&self, stream: &str, sequence: u64) -> bool {
         match self.regions.as_ref().filter(|_| self.semi_sync) {
             Some(regions) => regions.reached(stream, sequence).await,
@@ -242,7 +238,7 @@ impl<W: Wire> Wire for Paired<W> {
         if !self.reached(&stream, sequence).await {
             return Err(PublishError::Unknown(PAIR_LAGS.to_owned()));
         }
-        // A request is acknowledged as soon as it is stored. Whoever was held up on the way may have been replaced.
+        // A request is acknowledged as soon as it is stored. If this took long, another region may be active by now.
         if answers && self.regions.as_ref().is_some_and(|regions| !regions.is_leased()) {
             return Err(PublishError::Unknown(NO_LEASE.to_owned()));
         }
@@ -264,7 +260,7 @@ impl<W: Wire> Wire for Paired<W> {
         source: Source,
     ) -> Result<Option<Bytes>, JetStreamError> {
         let found = self.wire.get(stream, sequence, source).await?;
-        // This is how the outcome of a publish without an answer is found out.
+        // A publisher without a response finds out this way whether its message was stored.
         if found.is_some() && source == Source::Leader && !self.reached(stream, sequence).await {
             return Err(JetStreamError::NotReady(PAIR_LAGS.to_owned()));
         }

@@ -1,4 +1,4 @@
-//! The requests of a divergent tail, read again so that they can be handed in again.
+//! Reads the requests of a divergent tail, so that they can be submitted again.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -12,27 +12,28 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::sync::mpsc;
 
 use crate::divergent_tail::{Tail, file_of};
-use crate::{RegionAgent, RegionError, Regions};
+use crate::sites::RegionSite;
+use crate::{RegionError, Regions};
 use journal_nats::names;
 use snapshots::store::StoreError;
 
-/// Lines that are read ahead of whoever takes them; one may have megabytes.
+/// Lines that are read ahead of the caller; one may have megabytes.
 const AHEAD: usize = 4;
-/// How long the next line may take: a replica that has lost a part of it never sends it.
+/// How long the next line may take: a replica that has lost a chunk never sends it.
 const LINE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// One request of a divergent tail, or why it cannot be read.
+/// A request of a divergent tail, or why it cannot be read.
 #[derive(Debug)]
 pub struct TailRequest {
-    /// The message of the inbox that it was in.
+    /// The sequence of its message in the inbox.
     pub sequence: u64,
     pub request: Result<Request, String>,
 }
 
-/// What is read, in order. An error is the last of it: the rest is not known.
+/// The requests in order. An error is the last item: the remaining requests could not be read.
 pub type TailRequests = mpsc::Receiver<Result<TailRequest, StoreError>>;
 
-/// A line of a kept stream, as far as requests need it.
+/// A line of a kept stream, as far as it is needed here.
 #[derive(Deserialize)]
 struct TailLine {
     sequence: u64,
@@ -40,14 +41,15 @@ struct TailLine {
 }
 
 impl Regions {
-    /// The requests that one inbox of the newest divergent tail holds; none when it holds no such inbox.
+    /// The requests of one inbox in the newest divergent tail; none if the tail does not have this inbox.
     pub async fn tail_requests(&self, stream: &str) -> Result<Option<TailRequests>, RegionError> {
-        let installation = &self.inner.settings.installation;
-        let tail: Option<Tail> = self.inner.here.records.tail().await.map_err(RegionError::Here)?;
+        let sites = &self.agent.sites;
+        let installation = &sites.settings.installation;
+        let tail: Option<Tail> = sites.here.records.tail().await.map_err(RegionError::Here)?;
         let tail = tail.filter(|tail| tail.streams.iter().any(|kept| kept.stream == stream));
         let tail = tail.filter(|_| names::inbox_of(installation, stream).is_some());
         let Some(tail) = tail else { return Ok(None) };
-        let object = self.inner.kept(&tail, stream).await?;
+        let object = kept_stream(&sites.here, &tail, stream).await?;
         let (tx, rx) = mpsc::channel(AHEAD);
         let (installation, stream) = (installation.clone(), stream.to_owned());
         host::spawn("requests of a tail", TailReader { installation, stream, tx }.read(object));
@@ -55,19 +57,20 @@ impl Regions {
     }
 }
 
-impl RegionAgent {
-    /// A stream as it was kept in the region's NATS.
-    async fn kept(&self, tail: &Tail, stream: &str) -> Result<impl AsyncRead + Unpin + use<>, RegionError> {
-        let name = format!("epoch-{}/{}", tail.epoch, file_of(stream));
-        let failed = |error: &dyn Display| StoreError::new("reading", &name, error);
-        let Some(bucket) = &tail.bucket else {
-            let where_it_is = format!("it is only in {} at {}", tail.folder, tail.instance);
-            return Err(failed(&where_it_is).into());
-        };
-        let objects = self.here.domain.objects(bucket).await;
-        let objects = objects.map_err(|error| failed(&error))?;
-        objects.get(&name).await.map_err(|error| failed(&error).into())
-    }
+/// A stream as it was kept in the region's NATS.
+async fn kept_stream(
+    site: &RegionSite,
+    tail: &Tail,
+    stream: &str,
+) -> Result<impl AsyncRead + Unpin + use<>, RegionError> {
+    let name = format!("epoch-{}/{}", tail.epoch, file_of(stream));
+    let failed = |error: &dyn Display| StoreError::new("reading", &name, error);
+    let Some(bucket) = &tail.bucket else {
+        let only_there = format!("it is only in {} of instance {}", tail.folder, tail.instance);
+        return Err(failed(&only_there).into());
+    };
+    let objects = site.domain.objects(bucket).await.map_err(|error| failed(&error))?;
+    objects.get(&name).await.map_err(|error| failed(&error).into())
 }
 
 /// Reads one kept stream.
@@ -95,7 +98,7 @@ impl TailReader {
             };
             for request in requests {
                 let last = request.is_err();
-                // Whoever asked may have gone.
+                // The caller may have stopped reading.
                 if self.tx.send(request).await.is_err() || last {
                     return;
                 }
@@ -104,7 +107,7 @@ impl TailReader {
     }
 }
 
-/// The requests of one line, in order; a line that cannot be read counts as one.
+/// The requests of one line, in order; a line that cannot be read counts as one request.
 fn requests_in(installation: &str, stream: &str, line: &[u8]) -> Vec<TailRequest> {
     let line: TailLine = match serde_json::from_slice(line) {
         Ok(line) => line,

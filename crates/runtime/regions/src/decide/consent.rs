@@ -1,11 +1,12 @@
-//! The consent of the pair, by which an active region goes on although the witness does not answer.
+//! The consent of the standby, with which the active region continues if the witness does not respond.
 //!
-//! It is a lease in the NATS of the standby. An active region has the consent of the witness or of its pair, and one that
-//! takes over has the witness and its own consent back: two of three places, so that the loss of any one stops nobody.
+//! It is a lease in the NATS of the standby. An active region needs the lease of the witness or this consent; a promotion
+//! needs the lease of the witness and its own consent back. So two of three places decide, and the loss of one stops
+//! neither.
 //!
-//! Order keeps the two apart. The active region reads its pair's record before it reads and writes the lease; a standby
-//! notes its promotion in that record before it takes the lease back. Whichever writes the lease first, the other one
-//! finds it written, or finds the promotion noted.
+//! The order of two steps makes this safe. The active region reads the standby's record before it reads and writes the
+//! lease; a standby records its promotion before it takes the lease back. Whichever writes the lease first, the other one
+//! finds the lease written, or the promotion recorded.
 
 use std::time::Duration;
 
@@ -15,16 +16,16 @@ use crate::decide::lease::{Keys, Lease, LeaseReply, Overwrite};
 use journal_nats::jetstream::{JetStream, JetStreamError};
 
 pub(crate) struct Consent<K = JetStream> {
-    /// That of the pair, for this region while it is active.
+    /// The consent of the pair, for this region while it is active.
     asked: Lease<K>,
-    /// That of this region, for its pair.
+    /// The consent of this region, for its pair.
     given: Lease<K>,
 }
 
 impl Consent {
-    /// Makes the bucket of this region's consent, unless it is there.
-    pub(crate) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
-        self.given.make(replicas).await
+    /// Creates the bucket of this region's consent, if it does not exist.
+    pub(crate) async fn create(&self, replicas: usize) -> Result<(), JetStreamError> {
+        self.given.create(replicas).await
     }
 }
 
@@ -34,13 +35,13 @@ impl<K: Keys> Consent<K> {
         Consent { asked: lease(there), given: lease(here) }
     }
 
-    /// Whether the pair has consented lately enough.
-    pub(crate) fn holds(&self) -> bool {
-        self.asked.holds()
+    /// Whether the pair has consented recently enough.
+    pub(crate) fn is_held(&self) -> bool {
+        self.asked.is_held()
     }
 
-    /// Asks the pair for another while under an epoch, once its record says that it stands by.
-    pub(crate) async fn ask_for(
+    /// Renews the consent of the pair under an epoch, if the record of the pair allows it.
+    pub(crate) async fn renew(
         &self,
         epoch: u64,
         stands_by: impl Future<Output = Result<bool, JetStreamError>>,
@@ -53,12 +54,12 @@ impl<K: Keys> Consent<K> {
         Ok(true)
     }
 
-    /// Who may go on by the consent of this region.
+    /// The region that holds the consent of this one.
     pub(crate) async fn given_to(&self) -> Result<Option<String>, JetStreamError> {
         self.given.held_by_another().await
     }
 
-    /// Takes it back, if it has run out. The promotion must have been noted: from then on nobody renews it.
+    /// Takes the consent back if it has expired. The promotion must be recorded before: from then on it is not renewed.
     pub(crate) async fn take_back(&self, epoch: u64) -> Result<LeaseReply, JetStreamError> {
         self.given.take(epoch, Overwrite::OwnOrFree).await
     }

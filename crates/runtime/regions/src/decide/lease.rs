@@ -1,5 +1,5 @@
-//! A lease in a bucket whose entries run out by themselves. Whoever renews it goes on, and lets go well before it can run
-//! out; whoever finds none may take it.
+//! A lease: an entry of a bucket that the server deletes when it is not renewed. Its holder stops trusting it well before
+//! that; another region may take it once it is gone.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use journal_nats::jetstream::{JetStream, JetStreamError, bucket_config};
 
 const KEY: &str = "lease";
 
-/// Keys that several write, each of whom learns whether it was first.
+/// Keys with compare-and-set: JetStream in the product, a model in tests.
 pub(crate) trait Keys {
     /// The newest value of a key, with its revision.
     fn newest(
@@ -22,7 +22,7 @@ pub(crate) trait Keys {
         key: &str,
     ) -> impl Future<Output = Result<Option<(Bytes, u64)>, JetStreamError>> + Send;
 
-    /// Writes a key if its revision is still this one; 0 is that of none.
+    /// Writes a key if it still has this revision; 0 means that it must not exist.
     fn replace(
         &self,
         bucket: &str,
@@ -65,17 +65,17 @@ struct Written {
     epoch: u64,
 }
 
-/// What was said to a region that wants to go on, or to begin.
+/// The reply to a region that wants to take or renew a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LeaseReply {
     Granted,
-    /// Another one has the lease.
+    /// Another region has the lease.
     HeldBy(String),
-    /// A higher epoch was granted since.
+    /// A higher epoch was granted.
     Superseded(u64),
 }
 
-/// Whose lease may be written over.
+/// Whose lease may be overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Overwrite {
     OwnOrFree,
@@ -87,27 +87,27 @@ impl<K: Keys> Lease<K> {
         Lease { keys, bucket, region: region.to_owned(), lives, held_until: Mutex::new(None) }
     }
 
-    /// How long after its last renewal a region goes on: short of the lease by more than an answer can take.
+    /// How long a region trusts the lease after its last renewal: shorter than the lease by more than a response can take.
     fn hold(&self) -> Duration {
         self.lives * 2 / 3
     }
 
-    /// Whether it was renewed lately enough.
-    pub(crate) fn holds(&self) -> bool {
+    /// Whether the lease was renewed recently enough.
+    pub(crate) fn is_held(&self) -> bool {
         let until = *self.held_until.lock().unwrap_or_else(PoisonError::into_inner);
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// It is held, by whoever began to ask for it then.
+    /// The lease is trusted from the moment at which the renewal began.
     pub(crate) fn held_since(&self, begun: Instant) {
         *self.held_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun + self.hold());
     }
 
-    /// Renews the lease under an epoch, or takes it.
-    pub(crate) async fn take(&self, epoch: u64, hold: Overwrite) -> Result<LeaseReply, JetStreamError> {
+    /// Renews or takes the lease under an epoch.
+    pub(crate) async fn take(&self, epoch: u64, overwrite: Overwrite) -> Result<LeaseReply, JetStreamError> {
         let (lease, revision) = self.read().await?;
         if let Some(lease) = lease
-            && hold == Overwrite::OwnOrFree
+            && overwrite == Overwrite::OwnOrFree
             && lease.region != self.region
         {
             return Ok(LeaseReply::HeldBy(lease.region));
@@ -115,23 +115,24 @@ impl<K: Keys> Lease<K> {
         let lease = json!({ "region": self.region, "epoch": epoch }).to_string().into_bytes();
         match self.keys.replace(&self.bucket, KEY, lease, revision).await {
             Ok(()) => Ok(LeaseReply::Granted),
-            // Another instance was faster. If it is one of ours, it has renewed for all of us, and later than this began.
+            // Another instance was faster. If it is of this region, it has renewed the lease for all instances, after this
+            // attempt began.
             Err(JetStreamError::Changed) => match self.read().await?.0 {
                 Some(lease) if lease.region == self.region && lease.epoch == epoch => Ok(LeaseReply::Granted),
                 Some(lease) => Ok(LeaseReply::HeldBy(lease.region)),
-                None => Ok(LeaseReply::HeldBy("nobody any more".to_owned())),
+                None => Ok(LeaseReply::HeldBy("no region".to_owned())),
             },
             Err(error) => Err(error),
         }
     }
 
-    /// Who has it, if it is another region.
+    /// The holder, if it is another region.
     pub(crate) async fn held_by_another(&self) -> Result<Option<String>, JetStreamError> {
         let lease = self.read().await?.0.filter(|lease| lease.region != self.region);
         Ok(lease.map(|lease| lease.region))
     }
 
-    /// Who has it, with its revision.
+    /// The entry, with its revision.
     async fn read(&self) -> Result<(Option<Written>, u64), JetStreamError> {
         let Some((value, revision)) = self.keys.newest(&self.bucket, KEY).await? else {
             return Ok((None, 0));
@@ -143,8 +144,8 @@ impl<K: Keys> Lease<K> {
 }
 
 impl Lease {
-    /// Makes the bucket, unless it is there.
-    pub(crate) async fn make(&self, replicas: usize) -> Result<(), JetStreamError> {
+    /// Creates the bucket, if it does not exist.
+    pub(crate) async fn create(&self, replicas: usize) -> Result<(), JetStreamError> {
         let mut config = bucket_config(&self.bucket, replicas);
         let lives_ns = u64::try_from(self.lives.as_nanos()).unwrap_or(u64::MAX);
         config.insert("max_age".to_owned(), json!(lives_ns));

@@ -1,18 +1,18 @@
-//! What a region may be, and what it becomes by what it sees. Nothing here asks anybody.
+//! The roles of a region, and the change of role that follows from the record of its pair. Pure functions.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a region is at this moment.
+/// The role of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Its instances hold partitions and take requests.
+    /// Its instances own partitions and accept requests.
     Active,
-    /// It mirrors its pair and holds nothing.
+    /// It mirrors its pair; its instances own no partitions.
     Standby,
-    /// It was active and must not be any more; its streams are as it left them.
+    /// It was active and must not act any more; its streams are unchanged.
     Fenced,
 }
 
@@ -33,8 +33,8 @@ pub struct RegionState {
     pub epoch: u64,
 }
 
-/// Which of the two a region is: the one whose name sorts first takes odd epochs, the other one even ones. So no epoch
-/// can be taken by both, whatever they know of each other.
+/// Which of the two a region is. The region whose name sorts first takes odd epochs, the other one even epochs, so that no
+/// epoch can belong to both, whatever they know of each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Odd,
@@ -54,40 +54,39 @@ impl Side {
     }
 }
 
-/// What a region has to do about its pair.
+/// The change that a region has to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoleChange {
     Stay,
-    /// It was overtaken: from now on it is fenced, at the epoch that it has.
+    /// It was overtaken: it becomes fenced, at its epoch.
     Fence,
-    /// It is fenced and its pair is active: keep the divergent tail, then mirror, at the pair's epoch.
+    /// It is fenced and its pair is active: it keeps its divergent tail, then mirrors the pair, at the pair's epoch.
     Rejoin {
         epoch: u64,
     },
-    /// It mirrors, and its pair has a newer epoch.
+    /// It is a standby, and its pair has a higher epoch.
     AdoptEpoch {
         epoch: u64,
     },
 }
 
-/// What a region with this state does when it sees its pair's.
+/// The change that follows from the states of a region and its pair.
 pub fn on_pair(here: RegionState, pair: RegionState) -> RoleChange {
     match (here.role, pair.role) {
-        // Whatever the pair is now, it was active after us, and has what we have not.
+        // Whatever the pair is now, it was active later, and has what this region lacks.
         (Role::Active, _) if pair.epoch > here.epoch => RoleChange::Fence,
         (Role::Active, _) => RoleChange::Stay,
         (Role::Fenced, Role::Active) if pair.epoch > here.epoch => RoleChange::Rejoin { epoch: pair.epoch },
-        // Nobody is active: a person decides who goes on.
+        // No region is active: an operator decides which one is promoted.
         (Role::Fenced, _) => RoleChange::Stay,
         (Role::Standby, _) if pair.epoch > here.epoch => RoleChange::AdoptEpoch { epoch: pair.epoch },
         (Role::Standby, _) => RoleChange::Stay,
     }
 }
 
-/// What a region is that has never been anything, once its pair was asked. The pair's answer may be that it is
-/// nothing yet either.
+/// The first state of a region, given the state of its pair, which may have none yet either.
 pub fn first_state(side: Side, home: bool, pair: Option<RegionState>) -> RegionState {
-    // Nobody was ever active under epoch 0: a pair that was started a moment earlier has no past either.
+    // No region is ever active under epoch 0: a pair with that epoch has just been started, too.
     match pair.filter(|pair| pair.epoch > 0) {
         Some(pair) => RegionState { role: Role::Standby, epoch: pair.epoch },
         None if home => RegionState { role: Role::Active, epoch: side.epoch_above(0) },
@@ -95,7 +94,7 @@ pub fn first_state(side: Side, home: bool, pair: Option<RegionState>) -> RegionS
     }
 }
 
-/// Who may be promoted: a standby, a fenced region that no one has followed, never one that was overtaken.
+/// Whether a region may be promoted: a standby, or a fenced region that was not overtaken.
 pub fn may_promote(here: RegionState, pair: Option<RegionState>) -> Result<(), &'static str> {
     match (here.role, pair) {
         (Role::Active, _) => Err("it is active already"),
@@ -106,8 +105,8 @@ pub fn may_promote(here: RegionState, pair: Option<RegionState>) -> Result<(), &
     }
 }
 
-/// Whether a region may be promoted only when it is known to have had everything. One that was active last has, if its
-/// pair can be asked that nobody was active since.
+/// Whether a region must be level to be promoted. A fenced region that was active last has everything, if its pair responds
+/// and was not active since.
 pub fn must_be_level(here: RegionState, pair: Option<RegionState>) -> bool {
     match here.role {
         Role::Active => false,

@@ -1,7 +1,7 @@
-//! A third place that decides which region may be active when the two cannot see each other.
+//! The witness: NATS at a third place, which decides which region may be active when the two cannot reach each other.
 //!
-//! The active region renews a lease there. The highest epoch that was ever granted is kept beside it for good, so that
-//! whoever slept through a change knows.
+//! The active region renews a lease there. The highest epoch that was ever granted is kept beside it for ever, so that a
+//! region that returns after a switch learns of it.
 
 use std::time::Duration;
 
@@ -29,9 +29,9 @@ impl Witness {
         )
     }
 
-    /// Makes the buckets, unless they are there.
-    pub(crate) async fn make(&self) -> Result<(), JetStreamError> {
-        self.lease.make(1).await?;
+    /// Creates the buckets, if they do not exist.
+    pub(crate) async fn create(&self) -> Result<(), JetStreamError> {
+        self.lease.create(1).await?;
         self.keys.create_if_missing(&bucket_config(&self.grants, 1)).await
     }
 }
@@ -42,19 +42,19 @@ impl<K: Keys + Clone> Witness<K> {
         Witness { keys, lease, grants: format!("{installation}_granted") }
     }
 
-    /// Whether the lease was renewed lately enough.
-    pub(crate) fn holds(&self) -> bool {
-        self.lease.holds()
+    /// Whether the lease was renewed recently enough.
+    pub(crate) fn is_held(&self) -> bool {
+        self.lease.is_held()
     }
 
-    /// Renews the lease under an epoch, or takes it.
-    pub(crate) async fn ask_for(&self, epoch: u64, hold: Overwrite) -> Result<LeaseReply, JetStreamError> {
+    /// Renews or takes the lease under an epoch.
+    pub(crate) async fn renew(&self, epoch: u64, overwrite: Overwrite) -> Result<LeaseReply, JetStreamError> {
         let begun = Instant::now();
         let (granted, revision) = self.granted().await?;
         if granted > epoch {
             return Ok(LeaseReply::Superseded(granted));
         }
-        match self.lease.take(epoch, hold).await? {
+        match self.lease.take(epoch, overwrite).await? {
             LeaseReply::Granted => {}
             no => return Ok(no),
         }
@@ -65,7 +65,7 @@ impl<K: Keys + Clone> Witness<K> {
                 Err(JetStreamError::Changed) => match self.granted().await?.0 {
                     granted if granted > epoch => return Ok(LeaseReply::Superseded(granted)),
                     granted if granted < epoch => return Err(JetStreamError::Changed),
-                    // One of ours has written the same.
+                    // Another instance of this region has written the same.
                     _ => {}
                 },
                 Err(error) => return Err(error),
@@ -75,12 +75,12 @@ impl<K: Keys + Clone> Witness<K> {
         Ok(LeaseReply::Granted)
     }
 
-    /// Who has the lease, if it is another region.
+    /// The holder of the lease, if it is another region.
     pub(crate) async fn held_by_another(&self) -> Result<Option<String>, JetStreamError> {
         self.lease.held_by_another().await
     }
 
-    /// The highest epoch that was ever granted; 0 when none was.
+    /// The highest epoch that was ever granted; 0 if none was.
     pub(crate) async fn highest(&self) -> Result<u64, JetStreamError> {
         Ok(self.granted().await?.0)
     }
@@ -112,18 +112,18 @@ mod tests {
             let client = async_nats::connect(&third.urls()[0]).await.unwrap();
             siblings.push(Witness::at(JetStream::new(client), &settings));
         }
-        siblings[0].make().await.unwrap();
+        siblings[0].create().await.unwrap();
         for epoch in [1, 1, 3, 3] {
-            let said = join_all(siblings.iter().map(|one| one.ask_for(epoch, Overwrite::OwnOrFree))).await;
+            let said = join_all(siblings.iter().map(|one| one.renew(epoch, Overwrite::OwnOrFree))).await;
             assert_eq!(said, vec![Ok(LeaseReply::Granted); 6], "epoch {epoch}");
-            assert!(siblings.iter().all(Witness::holds));
+            assert!(siblings.iter().all(Witness::is_held));
         }
         let west = Settings::new("west", "east", "east", "sortie");
         let client = async_nats::connect(&third.urls()[0]).await.unwrap();
         let west = Witness::at(JetStream::new(client), &west);
-        assert_eq!(west.ask_for(4, Overwrite::OwnOrFree).await, Ok(LeaseReply::HeldBy("east".to_owned())));
-        assert!(!west.holds());
-        assert_eq!(west.ask_for(4, Overwrite::Any).await, Ok(LeaseReply::Granted));
-        assert_eq!(siblings[0].ask_for(3, Overwrite::OwnOrFree).await, Ok(LeaseReply::Superseded(4)));
+        assert_eq!(west.renew(4, Overwrite::OwnOrFree).await, Ok(LeaseReply::HeldBy("east".to_owned())));
+        assert!(!west.is_held());
+        assert_eq!(west.renew(4, Overwrite::Any).await, Ok(LeaseReply::Granted));
+        assert_eq!(siblings[0].renew(3, Overwrite::OwnOrFree).await, Ok(LeaseReply::Superseded(4)));
     }
 }

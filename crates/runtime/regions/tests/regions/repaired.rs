@@ -67,7 +67,7 @@ async fn a_truncated_mirror_is_rebuilt_before_its_region_is_promoted() {
 async fn a_mirror_that_was_cut_is_noticed_when_all_are_gone_through() {
     let (stage, _east, west) = stage_with_requests().await;
     cut_the_mirror(&stage).await;
-    west.tidy().await.unwrap();
+    west.maintain_streams().await.unwrap();
     until_whole(&stage, &west).await;
 }
 
@@ -77,7 +77,7 @@ async fn a_mirror_that_was_made_a_stream_is_a_mirror_again() {
     let (stage, _east, west) = stage_with_requests().await;
     close(&stage.west).await;
     publish(&stage.east, "ing", "nobody mirrors it").await.unwrap();
-    west.tidy().await.unwrap();
+    west.maintain_streams().await.unwrap();
     until_whole(&stage, &west).await;
 }
 
@@ -92,7 +92,7 @@ async fn what_only_a_standby_has_is_nobodys_to_delete() {
     let _east = stage.join("east").await.unwrap();
     let west = stage.join("west").await.unwrap();
     until("the east was asked", async || west.status().await.ok()?.pair_record).await;
-    until("all was gone through", async || west.tidy().await.ok()).await;
+    until("all was gone through", async || west.maintain_streams().await.ok()).await;
     assert_eq!(contents(&stage.west, "ING").await, ["of the west"]);
     assert!(!is_level(&west.status().await.unwrap()));
 }
@@ -103,6 +103,6 @@ async fn an_active_region_opens_what_was_closed() {
     let (stage, east, _west) = stage_with_requests().await;
     close(&stage.east).await;
     publish(&stage.east, "ing", "too early").await.unwrap_err();
-    east.tidy().await.unwrap();
+    east.maintain_streams().await.unwrap();
     assert_eq!(publish(&stage.east, "ing", "taken").await, Ok(21));
 }

@@ -46,7 +46,7 @@ async fn a_mirror_forgets_what_its_origin_has_forgotten_once_it_has_the_rest() {
     js.get_stream("sortie_ING_00000").await.unwrap().purge().sequence(390).await.unwrap();
     let kept: Vec<_> = (390..=400).map(|number| number.to_string()).collect();
     until("the mirror is trimmed", async || {
-        west.tidy().await.ok()?;
+        west.maintain_streams().await.ok()?;
         (contents(&stage.west, "ING").await == kept).then_some(())
     })
     .await;
@@ -69,7 +69,7 @@ async fn a_mirror_that_is_never_quite_there_is_trimmed_all_the_same() {
     let js = async_nats::jetstream::new(stage.east.clone());
     js.get_stream("sortie_ING_00000").await.unwrap().purge().sequence(390).await.unwrap();
     until("the mirror is trimmed", async || {
-        west.tidy().await.ok()?;
+        west.maintain_streams().await.ok()?;
         (ends(&stage.west).await.0 >= 390).then_some(())
     })
     .await;
@@ -359,7 +359,7 @@ async fn the_care_of_mirrors_leaves_a_promotion_alone() {
             while !stopped.load(Ordering::Relaxed) {
                 for region in &regions {
                     // One that is busy or not to be cared for says so.
-                    let _ = region.tidy().await;
+                    let _ = region.maintain_streams().await;
                 }
                 // A refusal comes at once, and what was woken meanwhile may wait for this task.
                 tokio::task::yield_now().await;
@@ -416,18 +416,18 @@ async fn a_drill_switches_there_and_back_from_either_side() {
     for regions in [&east, &west] {
         let drill = until("all is well", async || {
             let checked = regions.check().await.ok()?;
-            checked.ready().then_some(())?;
+            checked.ready.then_some(())?;
             regions.switch_and_back().await.ok()
         })
         .await;
-        assert!(drill.ready(), "{:?}", drill.checks);
-        let to: Vec<_> = drill.switches.iter().map(|(region, _)| region.as_str()).collect();
+        assert!(drill.ready, "{:?}", drill.checks);
+        let to: Vec<_> = drill.switches.iter().map(|switch| switch.region.as_str()).collect();
         assert_eq!(to, ["west", "east"]);
     }
     assert_eq!(publish(&stage.east, "ing", "two").await, Ok(2));
     stage.link.cut();
     until_status(&east, "the link is down", |status| !status.pair_reachable).await;
-    assert!(!east.check().await.unwrap().ready());
+    assert!(!east.check().await.unwrap().ready);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -437,7 +437,7 @@ async fn a_drill_whose_switch_back_fails_reports_the_first_switch() {
     let _east = stage.join("east").await.unwrap();
     let settings = Settings { patience: Duration::from_secs(3), ..stage.settings("west") };
     let west = join(stage.west.clone(), settings).await.unwrap();
-    until("all is well", async || west.check().await.ok().filter(|drill| drill.ready())).await;
+    until("all is well", async || west.check().await.ok().filter(|drill| drill.ready)).await;
     let mut active = west.active();
     let cut = async {
         active.wait_for(|active| *active).await.unwrap();
@@ -445,9 +445,9 @@ async fn a_drill_whose_switch_back_fails_reports_the_first_switch() {
     };
     let (drill, ()) = tokio::join!(west.switch_and_back(), cut);
     let drill = drill.unwrap();
-    assert!(!drill.ready());
-    assert_eq!(drill.checks.last().unwrap().check, "the pair answers");
-    let to: Vec<_> = drill.switches.iter().map(|(region, _)| region.as_str()).collect();
+    assert!(!drill.ready);
+    assert_eq!(drill.checks.last().unwrap().check, "the pair responds");
+    let to: Vec<_> = drill.switches.iter().map(|switch| switch.region.as_str()).collect();
     assert_eq!(to, ["west"]);
     assert!(*west.active().borrow());
 }
@@ -469,7 +469,7 @@ async fn a_link_keeps_buckets_apart_even_when_nobody_denies_them() {
     let stage = Stage::start_with(without("$KV.>")).await;
     let (east, _west) = stage.joined().await;
     let checked = east.check().await.unwrap();
-    assert!(checked.ready(), "{:?}", checked.checks);
+    assert!(checked.ready, "{:?}", checked.checks);
 }
 
 /// What a link denies that has been left open for something.

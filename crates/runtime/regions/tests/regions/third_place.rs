@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use api_types::LeasesView;
 use journal_nats::jetstream::JetStream;
 use journal_nats::{Installation, Login, NatsWire, Outgoing, Proof, PublishError, Servers, Tls, Wire};
-use regions::{HeldLeases, Mode, Paired, RegionError, Regions, Role, Settings};
+use regions::{Mode, Paired, RegionError, Regions, Role, Settings};
 use test_brokers::{NatsCluster, NatsSettings};
 
 use crate::proxy::Proxy;
@@ -109,7 +110,7 @@ async fn a_witness_that_is_lost_stops_nobody_while_the_two_see_each_other() {
     until("east lets go", async || (!*east.active().borrow()).then_some(())).await;
     assert!(!east.is_leased());
     let status = east.status().await.unwrap();
-    assert_eq!((status.leases, status.active()), (Some(HeldLeases { witness: false, pair: false }), None));
+    assert_eq!((status.leases, status.active()), (Some(LeasesView { witness: false, pair: false }), None));
     tokio::time::sleep(LEASE * 2).await;
     assert!(!*west.active().borrow(), "alone it cannot know");
 }

@@ -187,7 +187,7 @@ impl Region {
 
     fn is_active(&self) -> bool {
         let (role, _) = self.world.record(self.number);
-        role == Role::Active && (self.witness.holds() || self.consent.holds())
+        role == Role::Active && (self.witness.is_held() || self.consent.is_held())
     }
 
     async fn live(self: Arc<Region>) {
@@ -206,8 +206,8 @@ impl Region {
     }
 
     async fn go_on(&self, epoch: u64) {
-        let witness = self.witness.ask_for(epoch, Overwrite::OwnOrFree);
-        let pair = self.consent.ask_for(epoch, self.to_pair.stands_by(epoch));
+        let witness = self.witness.renew(epoch, Overwrite::OwnOrFree);
+        let pair = self.consent.renew(epoch, self.to_pair.stands_by(epoch));
         if let (Ok(LeaseReply::Superseded(_)), _) = tokio::join!(witness, pair) {
             self.world.set_record(self.number, Role::Fenced, epoch);
         }
@@ -222,7 +222,7 @@ impl Region {
             return Ok(());
         }
         self.world.pause(2_000).await;
-        if self.witness.ask_for(next, Overwrite::OwnOrFree).await? != LeaseReply::Granted {
+        if self.witness.renew(next, Overwrite::OwnOrFree).await? != LeaseReply::Granted {
             return Ok(());
         }
         self.world.pause(2_000).await;
@@ -269,7 +269,7 @@ async fn course(seed: u64, seen: &mut Observed) {
             None => seen.nobody += 1,
             Some(now) => {
                 seen.changes += u64::from(now != last);
-                seen.by_consent_alone += u64::from(!regions[now].witness.holds());
+                seen.by_consent_alone += u64::from(!regions[now].witness.is_held());
                 last = now;
             }
         }
