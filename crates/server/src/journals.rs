@@ -93,103 +93,28 @@ impl AnyJournal {
     }
 }
 
-/// Calls the journal that is open.
-macro_rules! ask {
-    ($self:ident, $journal:ident => $question:expr) => {
-        match $self {
-            AnyJournal::Disk($journal) => $question,
-            AnyJournal::Nats($journal) => $question,
+/// Forwards every method to the journal that is open. The partitions run on this enum and not on a
+/// [`journal::DynJournal`], because the latter boxes a future for each append.
+macro_rules! forward {
+    (
+        $(async fn $async:ident($($arg:ident: $arg_type:ty),*) -> $out:ty;)*
+        $(fn $sync:ident($($name:ident: $name_type:ty),*) -> $result:ty;)*
+    ) => {
+        impl Journal for AnyJournal {
+            $(async fn $async(&self, $($arg: $arg_type),*) -> $out {
+                match self {
+                    AnyJournal::Disk(journal) => journal.$async($($arg),*).await,
+                    AnyJournal::Nats(journal) => journal.$async($($arg),*).await,
+                }
+            })*
+            $(fn $sync(&self, $($name: $name_type),*) -> $result {
+                match self {
+                    AnyJournal::Disk(journal) => journal.$sync($($name),*),
+                    AnyJournal::Nats(journal) => journal.$sync($($name),*),
+                }
+            })*
         }
     };
 }
 
-impl Journal for AnyJournal {
-    async fn claim(&self, partition: PartitionId) -> Result<Claim, AppendError> {
-        ask!(self, journal => journal.claim(partition).await)
-    }
-
-    async fn append(
-        &self,
-        partition: PartitionId,
-        epoch: Epoch,
-        expected_tail: Seq,
-        frame: Bytes,
-    ) -> Result<Seq, AppendError> {
-        ask!(self, journal => journal.append(partition, epoch, expected_tail, frame).await)
-    }
-
-    async fn read(
-        &self,
-        partition: PartitionId,
-        from: Seq,
-        bytes_max: usize,
-    ) -> Result<Vec<Record>, ReadError> {
-        ask!(self, journal => journal.read(partition, from, bytes_max).await)
-    }
-
-    async fn inbox_append(&self, partition: PartitionId, records: Vec<Bytes>) -> Result<Seq, AppendError> {
-        ask!(self, journal => journal.inbox_append(partition, records).await)
-    }
-
-    async fn inbox_read(
-        &self,
-        partition: PartitionId,
-        from: Seq,
-        bytes_max: usize,
-    ) -> Result<Vec<Record>, ReadError> {
-        ask!(self, journal => journal.inbox_read(partition, from, bytes_max).await)
-    }
-
-    fn inbox_tail(&self, partition: PartitionId) -> watch::Receiver<Seq> {
-        ask!(self, journal => journal.inbox_tail(partition))
-    }
-
-    fn inbox_step(&self) -> u64 {
-        ask!(self, journal => journal.inbox_step())
-    }
-
-    async fn snapshot_put(
-        &self,
-        partition: PartitionId,
-        epoch: Epoch,
-        snapshot: Snapshot,
-    ) -> Result<(), AppendError> {
-        ask!(self, journal => journal.snapshot_put(partition, epoch, snapshot).await)
-    }
-
-    async fn snapshot_get(&self, partition: PartitionId) -> Result<Option<Snapshot>, ReadError> {
-        ask!(self, journal => journal.snapshot_get(partition).await)
-    }
-
-    async fn trim(
-        &self,
-        partition: PartitionId,
-        epoch: Epoch,
-        events: Seq,
-        inbox: Seq,
-    ) -> Result<(), AppendError> {
-        ask!(self, journal => journal.trim(partition, epoch, events, inbox).await)
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        ask!(self, journal => journal.capabilities())
-    }
-
-    async fn tables_put(
-        &self,
-        partition: PartitionId,
-        epoch: Epoch,
-        through: Seq,
-        dir: PathBuf,
-    ) -> Result<(), AppendError> {
-        ask!(self, journal => journal.tables_put(partition, epoch, through, dir).await)
-    }
-
-    async fn tables_get(&self, partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError> {
-        ask!(self, journal => journal.tables_get(partition, through, dir).await)
-    }
-
-    fn room(&self) -> Room {
-        ask!(self, journal => journal.room())
-    }
-}
+journal::journal_methods!(forward);

@@ -22,9 +22,33 @@ impl DynJournal {
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Calls a macro with the methods of [`Journal`], so that whoever forwards all of them does not list them again. The
+/// names of their types must be in scope where it is called.
+#[macro_export]
+macro_rules! journal_methods {
+    ($implement:ident) => {
+        $implement! {
+            async fn claim(partition: PartitionId) -> Result<Claim, AppendError>;
+            async fn append(partition: PartitionId, epoch: Epoch, expected_tail: Seq, frame: Bytes) -> Result<Seq, AppendError>;
+            async fn read(partition: PartitionId, from: Seq, bytes_max: usize) -> Result<Vec<Record>, ReadError>;
+            async fn inbox_append(partition: PartitionId, records: Vec<Bytes>) -> Result<Seq, AppendError>;
+            async fn inbox_read(partition: PartitionId, from: Seq, bytes_max: usize) -> Result<Vec<Record>, ReadError>;
+            async fn snapshot_put(partition: PartitionId, epoch: Epoch, snapshot: Snapshot) -> Result<(), AppendError>;
+            async fn snapshot_get(partition: PartitionId) -> Result<Option<Snapshot>, ReadError>;
+            async fn trim(partition: PartitionId, epoch: Epoch, events: Seq, inbox: Seq) -> Result<(), AppendError>;
+            async fn tables_put(partition: PartitionId, epoch: Epoch, through: Seq, dir: PathBuf) -> Result<(), AppendError>;
+            async fn tables_get(partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError>;
+            fn inbox_tail(partition: PartitionId) -> watch::Receiver<Seq>;
+            fn inbox_step() -> u64;
+            fn capabilities() -> Capabilities;
+            fn room() -> Room;
+        }
+    };
+}
+
 /// Declares the object-safe counterpart of [`Journal`], implements it for every journal, and [`Journal`] for
-/// [`DynJournal`] with it. Each method of the trait is listed once, those with a default as well: a default would
-/// hide the journal's own implementation.
+/// [`DynJournal`] with it. The methods with a default are listed as well: a default would hide the journal's own
+/// implementation.
 macro_rules! erase {
     (
         $(async fn $async:ident($($arg:ident: $arg_type:ty),*) -> $out:ty;)*
@@ -55,19 +79,4 @@ macro_rules! erase {
     };
 }
 
-erase! {
-    async fn claim(partition: PartitionId) -> Result<Claim, AppendError>;
-    async fn append(partition: PartitionId, epoch: Epoch, expected_tail: Seq, frame: Bytes) -> Result<Seq, AppendError>;
-    async fn read(partition: PartitionId, from: Seq, bytes_max: usize) -> Result<Vec<Record>, ReadError>;
-    async fn inbox_append(partition: PartitionId, records: Vec<Bytes>) -> Result<Seq, AppendError>;
-    async fn inbox_read(partition: PartitionId, from: Seq, bytes_max: usize) -> Result<Vec<Record>, ReadError>;
-    async fn snapshot_put(partition: PartitionId, epoch: Epoch, snapshot: Snapshot) -> Result<(), AppendError>;
-    async fn snapshot_get(partition: PartitionId) -> Result<Option<Snapshot>, ReadError>;
-    async fn trim(partition: PartitionId, epoch: Epoch, events: Seq, inbox: Seq) -> Result<(), AppendError>;
-    async fn tables_put(partition: PartitionId, epoch: Epoch, through: Seq, dir: PathBuf) -> Result<(), AppendError>;
-    async fn tables_get(partition: PartitionId, through: Seq, dir: PathBuf) -> Result<(), ReadError>;
-    fn inbox_tail(partition: PartitionId) -> watch::Receiver<Seq>;
-    fn inbox_step() -> u64;
-    fn capabilities() -> Capabilities;
-    fn room() -> Room;
-}
+journal_methods!(erase);
