@@ -8,6 +8,7 @@ mod group;
 mod recover;
 mod roll;
 mod scan;
+mod sync;
 #[cfg(test)]
 mod tests;
 
@@ -139,7 +140,7 @@ impl Log {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        let written = self.write_buffer(segment_before).map_err(|(doing, source)| FatalError {
+        let written = self.write_and_sync(segment_before).map_err(|(doing, source)| FatalError {
             doing,
             file: format!("{}/{}", self.disk.place(), segment::path(self.active.number)),
             source,
@@ -273,26 +274,6 @@ impl Log {
             return Err(FatalError { doing: "writing", file: segment::path(self.active.number), source });
         }
         Ok(())
-    }
-
-    fn write_buffer(&mut self, segment_before: u32) -> Result<(), (&'static str, io::Error)> {
-        let active = &mut self.active;
-        active.file.write_at(&self.buffer, active.position).map_err(|error| ("writing", error))?;
-        if self.sync == Sync::Data {
-            active.file.sync_data().map_err(|error| ("syncing", error))?;
-        }
-        active.position += self.buffer.len() as u64;
-        if active.number != segment_before {
-            // Before any record in the new segment is acknowledged: the loss of its file must be detected.
-            self.store_superblock().map_err(|error| ("syncing the superblock for", error))?;
-        }
-        Ok(())
-    }
-
-    fn store_superblock(&mut self) -> io::Result<()> {
-        self.superblock.segment = self.active.number;
-        self.superblock.durable_through = self.lsn;
-        self.superblock.store(&*self.disk)
     }
 
     /// Publishes the frames of the buffer to readers.
