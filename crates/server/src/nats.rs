@@ -206,7 +206,7 @@ fn login(cluster: &ClusterConfig) -> Login {
         (None, Some(user), password) => {
             Login::Password { user: user.clone(), password: password.clone().unwrap_or_default() }
         }
-        (None, None, _) => Login::Nobody,
+        (None, None, _) => Login::Anonymous,
     }
 }
 

@@ -14,7 +14,7 @@ const MAJOR: u8 = 3;
 pub struct Column {
     title: &'static str,
     side: Side,
-    /// Whether it may be cut; numbers and moments that are cut would be others.
+    /// Whether it may be truncated: truncating a number or a timestamp would change its value.
     cut: bool,
     rank: u8,
 }

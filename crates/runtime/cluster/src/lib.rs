@@ -5,7 +5,7 @@
 //! ([`Membership`]). There is no leader: all instances compute the same assignment from the same members.
 //!
 //! Nothing here guarantees exclusive ownership. The journal does: acquiring a partition raises its epoch, and the journal
-//! refuses appends under an older one. This crate only makes sure that every partition is acquired by somebody, soon.
+//! refuses appends under an older one. This crate only ensures that some instance acquires every partition soon.
 
 mod assignment;
 mod backoffs;

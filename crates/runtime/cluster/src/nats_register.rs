@@ -1,4 +1,4 @@
-//! The register of instances in NATS: one bucket of signs of life that run out, one of who holds which partition.
+//! The register in NATS: one bucket of heartbeats that expire, one of the owners of partitions.
 
 mod bucket;
 mod follow;
@@ -19,13 +19,13 @@ use journal_nats::OpenError;
 use journal_nats::jetstream::JetStream;
 use journal_nats::names;
 
-/// How long the servers keep the word that a key has run out.
+/// How long the servers keep the marker of an expired key.
 const MARKERS_KEPT: Duration = Duration::from_secs(60);
-/// How often a note is tried when others write the same key.
+/// Attempts to publish an owner while others write the same key.
 const NOTE_TRIES: u32 = 8;
 const NOTE_PAUSE: Duration = Duration::from_millis(20);
 
-/// The register that all instances of an installation share. It follows the others until it is dropped.
+/// The register that all instances of an installation share. It follows the other instances until it is dropped.
 pub struct NatsRegister {
     instances: Bucket,
     partitions: Bucket,
@@ -34,7 +34,7 @@ pub struct NatsRegister {
 }
 
 impl NatsRegister {
-    /// Opens the register, which is made when it is not there yet. `active` says whether this region runs anything.
+    /// Opens the register; creates its buckets if they do not exist. `active` says whether this region is active.
     pub async fn start(
         jetstream: &JetStream,
         installation: &str,
@@ -71,7 +71,8 @@ impl Register for NatsRegister {
 
     async fn publish(&self, partition: PartitionId, ownership: Ownership) -> Result<(), RegisterError> {
         let key = names::number(partition);
-        let mut last = RegisterError(format!("who holds partition {partition} changes all the time"));
+        let mut last =
+            RegisterError(format!("the owner of partition {partition} is written by others all the time"));
         for attempt in 1..=NOTE_TRIES {
             let (revision, noted) = self.partitions.last::<Ownership>(&key).await?;
             let next = ownership.clone().replacing(noted.as_ref());
@@ -80,7 +81,7 @@ impl Register for NatsRegister {
             }
             match self.partitions.replace(&key, encode(&next)?, revision).await {
                 Ok(()) => return Ok(()),
-                // Another has written, or it is not known whether this was written: the next look tells.
+                // Another instance has written the key, or the outcome is unknown: the next reading shows it.
                 Err(error) => last = error,
             }
             sleep(NOTE_PAUSE * attempt).await;
@@ -93,12 +94,12 @@ impl Register for NatsRegister {
     }
 }
 
-/// The key of an instance is its name, so it must be one.
+/// The id of an instance is its key, so it must be valid as one.
 fn key_of(id: &InstanceId) -> Result<&str, RegisterError> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if id.0.is_empty() || !id.0.bytes().all(allowed) {
         return Err(RegisterError(format!(
-            "the instance name {:?} must be made of letters, digits, `-` and `_` alone",
+            "the instance name {:?} must consist of letters, digits, `-` and `_` only",
             id.0
         )));
     }

@@ -32,10 +32,10 @@ async fn the_witness_and_the_region_are_spoken_to_with_the_same_certificates() {
     let places = Places::start_with(authority.nats_mutual_tls(&authority.issue("127.0.0.1").unwrap()));
     let mut config = places.config();
     let (code, told) = refused(&config).await;
-    assert!(code == 78 && told.contains("in tls_ca_file"), "{code}: {told}");
+    assert!(code == 78 && told.contains("set tls_ca_file"), "{code}: {told}");
     config.cluster.tls_ca_file = Some(authority.file());
     let (code, told) = refused(&config).await;
-    assert!(code == 78 && told.contains("give tls_certificate_file and tls_key_file"), "{code}: {told}");
+    assert!(code == 78 && told.contains("set tls_certificate_file and tls_key_file"), "{code}: {told}");
     let shown = authority.issue("sortie").unwrap();
     config.cluster.tls_certificate_file = Some(shown.file);
     config.cluster.tls_key_file = Some(shown.key_file);
@@ -54,7 +54,7 @@ async fn a_wrong_configuration_is_distinguished_from_a_passing_failure() {
     let mut stranger = fit.clone();
     stranger.cluster.user = Some("stranger".to_owned());
     let (code, told) = refused(&stranger).await;
-    assert!(code == 78 && told.contains("does not let in the user \"stranger\""), "{code}: {told}");
+    assert!(code == 78 && told.contains("rejects the user \"stranger\""), "{code}: {told}");
 
     let mut many = fit.clone();
     many.cluster.replicas = 3;

@@ -1,4 +1,4 @@
-//! The bytes of one message of the inbox: the records of one or several appends, in order.
+//! The encoding of a message of the inbox: the records of one or several appends, in order.
 //!
 //! Little-endian: magic (4), version (1), nothing (1), partition (2), nonce (16), count (4), the length of each record
 //! (4 each), the records, checksum (4).
@@ -15,7 +15,7 @@ const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 28;
 const CHECKSUM_BYTES: usize = 4;
 
-/// How many numbers each message has, and so how many records at most.
+/// The numbers of each message, and so the greatest number of its records.
 pub const NUMBERS: u64 = 65_536;
 
 /// The number of the last record of the message at this sequence.
@@ -23,7 +23,7 @@ pub fn last_number(sequence: u64) -> Seq {
     Seq(sequence * NUMBERS)
 }
 
-/// The message that the record of this number is in, or would be in.
+/// The sequence of the message that has, or would have, the record with this number.
 pub fn sequence_of(number: Seq) -> u64 {
     number.0.div_ceil(NUMBERS)
 }
@@ -48,7 +48,7 @@ pub fn encode(partition: PartitionId, nonce: Nonce, records: &[Bytes]) -> Bytes 
     bytes.freeze()
 }
 
-/// A message without records, which uses up a sequence.
+/// An empty message, which uses up a sequence.
 pub fn nothing(partition: PartitionId) -> Bytes {
     encode(partition, Nonce::new(0, 0), &[])
 }

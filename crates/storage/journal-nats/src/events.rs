@@ -1,4 +1,4 @@
-//! The events of one partition: who owns them, as far as this process knows, and the guarded way to add to them.
+//! The events of one partition: claims and appends, and what this process knows about the owner.
 
 mod read;
 mod trim;
@@ -13,7 +13,7 @@ use types::{Epoch, PartitionId, Seq};
 
 use crate::fetch::{self, Lost, fetch};
 use crate::frame::{Message, Position};
-use crate::guarded::{self, Fate, Place, SendError};
+use crate::guarded_append::{self, Fate, Place, SendError};
 use crate::jetstream::retry::Backoff;
 use crate::limits::SHORT_MAX;
 use crate::names;
@@ -25,30 +25,30 @@ pub(crate) struct Events {
     partition: PartitionId,
     stream: String,
     subject: String,
-    /// The last sequence that is known to be there; the stream may have gone on.
+    /// The last sequence that this process knows of; the stream may have more.
     known: AtomicU64,
-    /// The last sequence that others have noted to be there; 0 when nobody has.
+    /// The last sequence that was published as durable; 0 if none was.
     expected: AtomicU64,
-    /// What this process knows. Held for moments only.
+    // A lock: held for moments, never across an await.
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     owned: Option<Owned>,
-    /// The lowest frame that may still be read: what lies below was trimmed.
+    /// The trim point: frames below it may not be read.
     allowed: Seq,
-    /// The last message before a frame, for the frames that are read next, perhaps.
+    /// Where reads have ended: the message before the frame that is probably read next.
     places: BTreeMap<Seq, Position>,
 }
 
-/// The ownership that this process was given last.
+/// The last ownership of this process.
 #[derive(Debug, Clone, Copy)]
 struct Owned {
     epoch: Epoch,
-    /// The last frame when it was claimed.
+    /// The last frame when the partition was claimed.
     since: Seq,
-    /// The region's epoch under which the stream was open then.
+    /// The region's epoch under which the stream was open when the partition was claimed.
     opened: u64,
     /// The last message.
     last: Position,
@@ -58,9 +58,9 @@ struct Owned {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Append {
     Idle,
-    UnderWay,
-    /// The caller went away before the outcome was known: only a new claim finds out.
-    Open,
+    InFlight,
+    /// The caller dropped the append before its outcome was known: only a new claim finds out.
+    Unknown,
 }
 
 impl Events {
@@ -76,52 +76,52 @@ impl Events {
         }
     }
 
-    /// Whether this process holds the partition under this epoch; fenced when it knows that it does not.
+    /// Fails with `Fenced` unless this process owns the partition under this epoch, as far as it knows.
     pub(crate) fn check_epoch(&self, epoch: Epoch) -> Result<(), AppendError> {
         let owned = self.lock().owned.is_some_and(|owned| owned.epoch == epoch);
         owned.then_some(()).ok_or(AppendError::Fenced { partition: self.partition })
     }
 
-    /// Starts over with a stream that was replaced.
+    /// Forgets everything: the stream was replaced.
     pub(crate) fn forget(&self) {
         *self.lock() = State::default();
         self.known.store(0, Ordering::Relaxed);
         self.expected.store(0, Ordering::Relaxed);
     }
 
-    /// From now on a stream that ends before this is not claimed.
+    /// From now on the partition is not claimed if its stream ends before this sequence.
     pub(crate) fn expect(&self, last: u64) {
         self.expected.store(last, Ordering::Relaxed);
     }
 
-    /// The last message that was acknowledged to the owner in this process, while there is one.
+    /// The last message that was acknowledged to this process, if it owns the partition.
     pub(crate) fn acknowledged(&self) -> Option<u64> {
         self.lock().owned.map(|owned| owned.last.sequence())
     }
 
-    /// Writes a claim after the last message, however often another one comes first.
+    /// Appends a claim after the last message; tries again whenever another message comes first.
     pub(crate) async fn claim<W: Wire>(&self, wire: &W, nonces: &Nonces) -> Result<Claim, AppendError> {
         let mut backoff = Backoff::new();
         loop {
-            let bounds = self.whole_bounds(wire).await?;
+            let bounds = self.complete_bounds(wire).await?;
             let Some(opened) = bounds.opened else {
-                // Not in an active region: whoever wants it goes away, or the region becomes active.
+                // The region is not active. The caller gives up, or the region becomes active.
                 backoff.wait().await;
                 continue;
             };
-            // Others have gone on and trimmed it meanwhile: the end is elsewhere.
+            // Another owner has appended and trimmed meanwhile.
             let Some(before) = self.last_position(wire, bounds.last).await? else { continue };
             let claim = Message::claim(self.partition, &before, nonces.make());
             let payload = claim.encode();
             let last = claim.position(checksum_of(&payload));
-            let sent = guarded::send(wire, self.place(opened), bounds.last, payload).await;
+            let sent = guarded_append::send(wire, self.place(opened), bounds.last, payload).await;
             match sent.map_err(|error| self.refusal(error, 0))? {
                 Fate::Refused => continue,
                 Fate::Stored => {}
             }
             self.learn(last.sequence());
             let mut state = self.lock();
-            // Two claims of one process may end in either order; the later one counts.
+            // Two claims of one process may complete in either order; the one with the higher epoch counts.
             if state.owned.is_none_or(|owned| owned.epoch < claim.epoch) {
                 state.places.clear();
                 let since = claim.number;
@@ -131,8 +131,9 @@ impl Events {
         }
     }
 
-    /// What the leader holds, once that is all that this process knows or has been told to be there.
-    async fn whole_bounds<W: Wire>(&self, wire: &W) -> Result<Bounds, AppendError> {
+    /// The bounds of the stream, once it has all messages that are known to be durable. A leader that was just elected may take
+    /// a while to report them.
+    async fn complete_bounds<W: Wire>(&self, wire: &W) -> Result<Bounds, AppendError> {
         let mut backoff = Backoff::new();
         let known = self.known.load(Ordering::Relaxed);
         let expected = self.expected.load(Ordering::Relaxed);
@@ -157,7 +158,7 @@ impl Events {
         Err(AppendError::Damaged { partition: self.partition, detail })
     }
 
-    /// The message at the end, or none when it was trimmed, and others have followed it.
+    /// The last message, or none if it was trimmed because others have followed it.
     async fn last_position<W: Wire>(&self, wire: &W, last: u64) -> Result<Option<Position>, AppendError> {
         if last == 0 {
             return Ok(Some(Position::START));
@@ -174,7 +175,8 @@ impl Events {
         Err(AppendError::Damaged { partition: self.partition, detail })
     }
 
-    /// Appends a frame of an owner that has read the inbox through `inbox`; `fenced` counts what was refused because of another owner.
+    /// Appends a frame of an owner that has read the inbox through `inbox`. `fenced` counts the frames that were refused
+    /// because of another owner.
     pub(crate) async fn append<W: Wire>(
         &self,
         wire: &W,
@@ -191,24 +193,24 @@ impl Events {
             return Err(AppendError::TooLarge { bytes, bytes_max: RECORD_BYTES_MAX });
         }
         let (before, opened) = self.begin(epoch, expected_tail)?;
-        let under_way = UnderWay { events: self, epoch, outcome: Append::Open };
+        let in_flight = InFlight { events: self, epoch, outcome: Append::Unknown };
         let message = Message::frame(partition, &before, nonces.make(), inbox, frame);
         let payload = message.encode();
         let last = message.position(checksum_of(&payload));
-        let sent = guarded::send(wire, self.place(opened), before.sequence(), payload).await;
+        let sent = guarded_append::send(wire, self.place(opened), before.sequence(), payload).await;
         match sent {
             Ok(Fate::Stored) => {
                 self.learn(last.sequence());
-                under_way.stored(last);
+                in_flight.stored(last);
                 Ok(message.number)
             }
             Ok(Fate::Refused) => {
                 fenced.fetch_add(1, Ordering::Relaxed);
-                under_way.fenced();
+                in_flight.fenced();
                 Err(AppendError::Fenced { partition })
             }
             Err(error @ (SendError::Full | SendError::TooLarge)) => {
-                under_way.settled();
+                in_flight.settled();
                 Err(self.refusal(error, bytes))
             }
             Err(error @ SendError::Damaged(_)) => Err(self.refusal(error, bytes)),
@@ -224,7 +226,7 @@ impl Events {
         Place { stream: &self.stream, subject: &self.subject, opened }
     }
 
-    /// The message that the next frame follows, and the region's epoch in which it was claimed.
+    /// The message that the next frame follows, and the region's epoch under which the partition was claimed.
     fn begin(&self, epoch: Epoch, expected_tail: Seq) -> Result<(Position, u64), AppendError> {
         let partition = self.partition;
         let mut state = self.lock();
@@ -233,16 +235,16 @@ impl Events {
         };
         match owned.append {
             Append::Idle => {}
-            Append::Open => return Err(AppendError::Unknown { partition }),
-            Append::UnderWay => {
+            Append::Unknown => return Err(AppendError::Unknown { partition }),
+            Append::InFlight => {
                 drop(state);
-                panic!("partition {partition} has an append under way");
+                panic!("partition {partition} has an append in flight");
             }
         }
         if owned.last.number != expected_tail {
             return Err(AppendError::Conflict { partition, tail: owned.last.number });
         }
-        owned.append = Append::UnderWay;
+        owned.append = Append::InFlight;
         Ok((owned.last, owned.opened))
     }
 
@@ -254,7 +256,7 @@ impl Events {
         }
     }
 
-    /// The message in these bytes, when it belongs at this sequence.
+    /// The message in these bytes, if it belongs at this sequence.
     fn check(&self, bytes: &Bytes, sequence: u64) -> Result<(Message, u32), String> {
         let (message, checksum) = Message::decode(bytes).map_err(|bad| bad.to_string())?;
         if message.partition != self.partition {
@@ -275,14 +277,14 @@ impl Events {
     }
 }
 
-/// The append that a partition has under way; when it is dropped, its outcome is open.
-struct UnderWay<'a> {
+/// The append in flight of a partition. If it is dropped, its outcome is unknown.
+struct InFlight<'a> {
     events: &'a Events,
     epoch: Epoch,
     outcome: Append,
 }
 
-impl UnderWay<'_> {
+impl InFlight<'_> {
     fn stored(mut self, last: Position) {
         self.outcome = Append::Idle;
         self.with_owned(|owned| owned.last = last);
@@ -300,7 +302,7 @@ impl UnderWay<'_> {
         }
     }
 
-    /// The partition may have been claimed again meanwhile: that ownership is not this one's to change.
+    /// Changes the ownership that the append began under; not a later one of this process.
     fn with_owned(&self, change: impl FnOnce(&mut Owned)) {
         let mut state = self.events.lock();
         if let Some(owned) = state.owned.as_mut().filter(|owned| owned.epoch == self.epoch) {
@@ -309,14 +311,14 @@ impl UnderWay<'_> {
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         let outcome = self.outcome;
         self.with_owned(|owned| owned.append = outcome);
     }
 }
 
-/// The checksum that a message ends with.
+/// The checksum at the end of a message.
 fn checksum_of(payload: &Bytes) -> u32 {
     let end = payload.last_chunk().expect("every message has a checksum");
     u32::from_le_bytes(*end)

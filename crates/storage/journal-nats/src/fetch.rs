@@ -1,4 +1,4 @@
-//! One message from whoever has it unharmed, and ranges of messages without a gap.
+//! Reads single messages from any source that has them undamaged, and ranges of messages without gaps.
 
 use std::collections::VecDeque;
 
@@ -9,16 +9,16 @@ use crate::jetstream::retry::Backoff;
 use crate::limits::{FETCH_ROUNDS_MAX, RANGE_BYTES_MAX, RANGE_BYTES_MORE, REPLICA_TRIES};
 use crate::wire::{Bounds, Source, Wire};
 
-/// Why a message cannot be had.
+/// Why a message cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// It was purged; the stream starts after it.
+    /// It was trimmed; the stream starts after it.
     Trimmed(Bounds),
-    /// Nobody has it as it was written.
+    /// No source has it undamaged.
     Damaged(String),
 }
 
-/// What the leader holds; asked until it answers.
+/// The bounds of a stream; repeats the request until the leader responds.
 pub(crate) async fn bounds<W: Wire>(wire: &W, stream: &str) -> Bounds {
     let mut backoff = Backoff::new();
     loop {
@@ -29,8 +29,8 @@ pub(crate) async fn bounds<W: Wire>(wire: &W, stream: &str) -> Bounds {
     }
 }
 
-/// Forgets the messages below a sequence, unless the stream is not open any more as it was when its owner claimed it: then
-/// it has another history, and sequences mean something else. Whoever slept for long learns it here.
+/// Deletes the messages below a sequence, unless the stream was reopened under another epoch since its owner claimed it:
+/// then it has another history, in which sequences mean something else. A stale owner is stopped here.
 pub(crate) async fn purge<W: Wire>(
     wire: &W,
     stream: &str,
@@ -43,9 +43,9 @@ pub(crate) async fn purge<W: Wire>(
     wire.purge(stream, sequence).await
 }
 
-/// The message of a sequence that the stream has, as it passes `check`: from the leader, else from a replica, else
-/// from the pair. Waits for as long as the leader does not answer; the pair is asked only when the leader has said that
-/// it has none, because a pair that was promoted meanwhile may have another message there.
+/// The message at a sequence that the stream has, if it passes `check`: from the leader, else from a replica, else from the
+/// pair. Waits while the leader does not respond. The pair is asked only after the leader has responded without the
+/// message, because a pair that was promoted meanwhile may have another message at this sequence.
 pub(crate) async fn fetch<W: Wire, T>(
     wire: &W,
     stream: &str,
@@ -65,7 +65,7 @@ pub(crate) async fn fetch<W: Wire, T>(
         for source in others {
             match ask(wire, stream, sequence, source, &check).await {
                 Ok(found) => {
-                    tracing::warn!(stream, sequence, %why, "the leader has no whole message here, another has");
+                    tracing::warn!(stream, sequence, %why, "message is missing or damaged at the leader; read it from another source");
                     return Ok(found);
                 }
                 Err(Refusal::Unfit(other)) if source == Source::AnyReplica => why = other,
@@ -100,14 +100,14 @@ async fn ask<W: Wire, T>(
 ) -> Result<T, Refusal> {
     match wire.get(stream, sequence, source).await {
         Ok(Some(bytes)) => check(&bytes).map_err(Refusal::Unfit),
-        Ok(None) => Err(Refusal::Unfit("it is not there".to_owned())),
+        Ok(None) => Err(Refusal::Unfit("not found".to_owned())),
         Err(error) => Err(Refusal::Unanswered(error)),
     }
 }
 
 fn damage(stream: &str, sequence: u64, why: &str) -> String {
     format!(
-        "message {sequence} of stream {stream} cannot be had from its leader, from a replica or from the paired \
+        "message {sequence} of stream {stream} is missing or damaged at its leader, at all replicas and in the paired \
          region ({why}); if one server holds a damaged replica: stop it, delete the folder streams/{stream}/msgs in \
          its store, start it again and wait until it is current; otherwise restore the stream from a backup"
     )
@@ -115,12 +115,12 @@ fn damage(stream: &str, sequence: u64, why: &str) -> String {
 
 async fn unanswered(stream: &str, error: &JetStreamError, backoff: &mut Backoff) {
     if backoff.should_log() {
-        tracing::warn!(stream, %error, "NATS does not answer, asking again");
+        tracing::warn!(stream, %error, "NATS does not respond; retrying");
     }
     backoff.wait().await;
 }
 
-/// Reads messages one after the other; each is asked for by its sequence, and comes unharmed or not at all.
+/// Reads messages in order, many with one request; each is checked, and read singly if the check fails.
 pub(crate) struct Range<'a, W> {
     wire: &'a W,
     stream: &'a str,
@@ -136,7 +136,7 @@ impl<'a, W: Wire> Range<'a, W> {
         Range { wire, stream, through, bytes_max, read: VecDeque::new() }
     }
 
-    /// The message of this sequence, which must be higher than the one asked for before.
+    /// The message at this sequence, which must be higher than the previous one.
     pub(crate) async fn message<T>(
         &mut self,
         sequence: u64,
@@ -146,7 +146,7 @@ impl<'a, W: Wire> Range<'a, W> {
             self.read.pop_front();
         }
         if self.read.is_empty() {
-            // What does not answer is asked for singly, which waits.
+            // If there is no response, the message is read singly, which waits.
             let read = self.wire.range(self.stream, sequence, self.through, self.bytes_max).await;
             self.read = read.unwrap_or_default().into();
         }
@@ -159,7 +159,7 @@ impl<'a, W: Wire> Range<'a, W> {
                     return Ok(message);
                 }
                 Err(why) => {
-                    tracing::warn!(stream = self.stream, sequence, %why, "a replica's message is not whole")
+                    tracing::warn!(stream = self.stream, sequence, %why, "message is damaged at a replica")
                 }
             }
         }

@@ -1,5 +1,4 @@
-//! The bytes of one message of the events: a head, a frame or nothing, and a checksum over all that names the message
-//! to the one that follows it.
+//! The encoding of a message of the events: a head, a frame or nothing, and a checksum, to which the next message refers.
 //!
 //! Little-endian: magic (4), version (1), kind (1), partition (2), epoch (8), number (8), checksum of the message
 //! before (4), nonce (16), inbox (8), the frame's bytes, checksum (4).
@@ -16,18 +15,18 @@ const FRAME: u8 = 2;
 const HEAD_BYTES: usize = 52;
 const CHECKSUM_BYTES: usize = 4;
 
-/// What a message of the events says.
+/// A message of the events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub partition: PartitionId,
     pub epoch: Epoch,
-    /// The frame's number; a claim has the number of the last frame before it.
+    /// The number of the frame; a claim has the number of the last frame before it.
     pub number: Seq,
     /// The checksum of the message before; 0 for the first.
     pub before: u32,
     pub nonce: Nonce,
-    /// The last message of the inbox that any owner may have taken up so far. A region that is promoted by force may
-    /// have less of the inbox than of the events; its inbox must continue after this.
+    /// The last message of the inbox whose requests any owner may have taken so far. After a forced promotion a region may have
+    /// less of the inbox than of the events; its inbox must continue after this message.
     pub inbox: u64,
     pub kind: Kind,
 }
@@ -42,13 +41,13 @@ pub enum Kind {
 /// Why bytes are not a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadMessage {
-    #[error("its checksum does not fit")]
+    #[error("checksum mismatch")]
     Checksum,
-    #[error("it was written by a newer version of Sortie, or not by Sortie")]
+    #[error("unknown format: written by a newer version of Sortie, or not by Sortie")]
     Format,
 }
 
-/// Where a message stands, and what the next one refers to.
+/// The position of a message, to which the next one refers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     pub epoch: Epoch,
@@ -61,14 +60,14 @@ impl Position {
     /// Before the first message.
     pub const START: Position = Position { epoch: Epoch(0), number: Seq::ZERO, checksum: 0, inbox: 0 };
 
-    /// Every message raises either the number or the epoch by one, so their sum is the place in the stream.
+    /// Every message raises either the number or the epoch by one, so their sum is the sequence.
     pub fn sequence(&self) -> u64 {
         self.number.0 + self.epoch.0
     }
 }
 
 impl Message {
-    /// The claim that may follow a message.
+    /// The claim that follows a message.
     pub fn claim(partition: PartitionId, after: &Position, nonce: Nonce) -> Message {
         let epoch = Epoch(after.epoch.0 + 1);
         Message {
@@ -82,7 +81,7 @@ impl Message {
         }
     }
 
-    /// The frame of the same owner that may follow a message; the owner has read the inbox through `inbox`.
+    /// The frame of the same owner that follows a message; the owner has read the inbox through `inbox`.
     pub fn frame(
         partition: PartitionId,
         after: &Position,
@@ -151,7 +150,7 @@ impl Message {
         Ok((message, checksum))
     }
 
-    /// Where it stands, given its checksum.
+    /// Its position, given its checksum.
     pub fn position(&self, checksum: u32) -> Position {
         Position { epoch: self.epoch, number: self.number, checksum, inbox: self.inbox }
     }
@@ -166,7 +165,7 @@ impl Message {
     }
 }
 
-/// The checksum at the end of a message, when it is right.
+/// The checksum at the end of a message, if it is correct.
 pub fn checked(bytes: &[u8]) -> Result<u32, BadMessage> {
     let Some((body, end)) = bytes.split_last_chunk::<CHECKSUM_BYTES>() else {
         return Err(BadMessage::Checksum);

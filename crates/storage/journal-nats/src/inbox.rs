@@ -1,4 +1,4 @@
-//! The inbox of one partition: requests that wait together go together, and each message is stored once.
+//! The inbox of one partition: requests that wait at the same time share a message, and each message is stored once.
 
 mod gap;
 mod read;
@@ -26,23 +26,23 @@ pub(crate) struct Inbox {
     partition: PartitionId,
     stream: String,
     subject: String,
-    /// The stream of the partition's events, which say what was taken up.
+    /// The stream of the partition's events, which record the requests that were taken.
     events: String,
-    /// The region's epoch under which the stream was open when it was last asked.
+    /// The region's epoch under which the stream was open when it was last read.
     opened: AtomicU64,
     /// The last record that is known to be durable.
     tail: watch::Sender<Seq>,
-    /// The last message that was read here.
+    /// The last message that this process has read.
     read: AtomicU64,
-    /// Held for moments only.
+    // A lock: held for moments, never across an await.
     state: Mutex<State>,
-    /// In KiB, what may wait.
+    /// The room for waiting requests, in KiB.
     room: Semaphore,
-    /// Counts how often the stream ended before what was taken out of it.
+    /// Counts how often the stream ended before the last request that was taken.
     gaps: Gaps,
 }
 
-/// A count that all inboxes share.
+/// A counter that all inboxes share.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gaps(Arc<AtomicU64>);
 
@@ -59,12 +59,12 @@ impl Gaps {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Messages that are sent and not answered.
+    /// Messages that are sent and not acknowledged.
     in_flight: usize,
-    /// The lowest request that may still be read: what lies below was trimmed.
+    /// The trim point: requests below it may not be read.
     allowed: Seq,
     follows: bool,
-    /// Counts the histories that the stream has had.
+    /// Rises whenever the stream is replaced.
     history: u64,
 }
 
@@ -91,7 +91,7 @@ impl Inbox {
         }
     }
 
-    /// The last message that an owner in this process may have taken up.
+    /// The last message whose requests an owner in this process may have taken.
     pub(crate) fn read_through(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
@@ -104,7 +104,7 @@ impl Inbox {
         &self.stream
     }
 
-    /// Appends all or none; `sent` receives how many bytes were stored.
+    /// Appends all requests or none.
     pub(crate) async fn append<W: Wire>(
         self: &Arc<Self>,
         wire: &Arc<W>,
@@ -135,7 +135,7 @@ impl Inbox {
         answered.await.unwrap_or(Err(AppendError::Closed))
     }
 
-    /// Sends what waits until nothing does.
+    /// Sends waiting requests until there are none.
     async fn send_all<W: Wire>(&self, wire: &W, nonces: &Nonces) {
         while let Some(together) = self.take_waiting() {
             let records: Vec<Bytes> =
@@ -144,7 +144,7 @@ impl Inbox {
                 Ok(sequence) => self.answer_stored(sequence, records.len(), together),
                 Err(error) => {
                     for waiting in together {
-                        // Who has gone away does not want to know.
+                        // The caller may have gone.
                         let _ = waiting.answer.send(Err(error.clone()));
                     }
                 }
@@ -152,7 +152,7 @@ impl Inbox {
         }
     }
 
-    /// As many appends as fit into one message; `None` ends the sender.
+    /// As many appends as fit into one message; `None` if the sender should end.
     fn take_waiting(&self) -> Option<Vec<Waiting>> {
         let mut state = self.lock();
         let mut together = Vec::new();
@@ -174,7 +174,7 @@ impl Inbox {
         Some(together)
     }
 
-    /// Stores the requests after everything that is known to have been there.
+    /// Stores the requests after all messages that are known to have existed.
     async fn send<W: Wire>(&self, wire: &W, nonces: &Nonces, records: &[Bytes]) -> Result<u64, AppendError> {
         loop {
             let (known, history) = (batch::sequence_of(*self.tail.borrow()), self.lock().history);
@@ -182,13 +182,13 @@ impl Inbox {
             if sequence > known || self.lock().history != history {
                 return Ok(sequence);
             }
-            // The stream was replaced, and an owner may have passed this number. If it has not, it drops those that
-            // come twice by their ids.
+            // The stream was replaced, and an owner may already be past this number. If it is not, it drops duplicate
+            // requests by their ids.
             self.close_gap(wire, Shortness::Seen).await?;
         }
     }
 
-    /// Sends one message until it is answered; the server knows it by its nonce and stores it once.
+    /// Sends one message until it is acknowledged; the server recognizes it by its nonce and stores it once.
     async fn send_once<W: Wire>(
         &self,
         wire: &W,
@@ -219,7 +219,7 @@ impl Inbox {
                 Err(PublishError::Full) => {}
                 Err(PublishError::WrongLast | PublishError::Unknown(_)) => {
                     open = true;
-                    // A change of regions opens it elsewhere.
+                    // A promotion reopens the stream under another subject.
                     if let Ok(bounds) = wire.bounds(&self.stream).await {
                         self.note_opened(&bounds);
                     }
@@ -241,7 +241,7 @@ impl Inbox {
         }
     }
 
-    /// The last record that is known, followed in the stream from the first call on.
+    /// The last known record; the stream is followed from the first call on.
     pub(crate) fn tail<W: Wire>(self: &Arc<Self>, wire: &Arc<W>) -> watch::Receiver<Seq> {
         let follows = std::mem::replace(&mut self.lock().follows, true);
         if !follows {
@@ -252,7 +252,7 @@ impl Inbox {
                 loop {
                     let sequence = *last.borrow_and_update();
                     let Some(inbox) = inbox.upgrade() else { return };
-                    // What was on its way when the stream was replaced says nothing of the new one.
+                    // A tail that was in flight when the stream was replaced says nothing about the new one.
                     if inbox.lock().history != history {
                         return;
                     }
@@ -267,14 +267,14 @@ impl Inbox {
         self.tail.subscribe()
     }
 
-    /// While nothing is taken anywhere, it is sent where it was taken before.
+    /// While the stream is closed, the subject under which it was last open.
     fn note_opened(&self, bounds: &Bounds) {
         if let Some(opened) = bounds.opened {
             self.opened.store(opened, Ordering::Relaxed);
         }
     }
 
-    /// Starts over with a stream that was replaced and has these bounds.
+    /// Forgets everything: the stream was replaced and has these bounds.
     pub(crate) fn forget<W: Wire>(self: &Arc<Self>, wire: &Arc<W>, bounds: &Bounds) {
         self.note_opened(bounds);
         let followed = {
@@ -290,7 +290,7 @@ impl Inbox {
         }
     }
 
-    /// Notes that the stream has this message, and so all before it.
+    /// Learns that the stream has this message, and so all before it.
     fn learn(&self, sequence: u64) {
         let number = batch::last_number(sequence);
         self.tail.send_if_modified(|tail| {

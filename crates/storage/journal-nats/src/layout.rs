@@ -1,4 +1,5 @@
-//! The streams of an installation: made when they are missing, refused when they are not what the journal needs.
+//! The streams of an installation: created if they are missing, refused if their configuration is not what the journal
+//! needs.
 
 mod noted;
 
@@ -19,17 +20,16 @@ use crate::open::OpenError;
 
 pub use noted::note_snapshots;
 
-/// Streams that are made at once. Each elects a leader.
+/// Streams that are created concurrently. Each elects a leader.
 const AT_ONCE: usize = 8;
-/// How long the inbox knows what it has stored.
+/// How long an inbox recognizes a message that it has stored.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
-/// Where the number of partitions is written, which never changes.
+/// The metadata field with the number of partitions, which never changes.
 const PARTITIONS: &str = "sortie.partitions";
 /// No suitable servers; insufficient resources; insufficient storage.
 const NO_STORAGE: [u16; 3] = [code::NO_SUITABLE_SERVERS, 10023, 10047];
 
-/// Makes all streams, or checks those that are there. Mirrors and streams that were fenced pass: a region that is not
-/// active has those.
+/// Creates all streams, or checks those that exist. Mirrors and closed streams pass: a region that is not active has those.
 pub async fn ensure(
     jetstream: &JetStream,
     installation: &Installation,
@@ -47,7 +47,8 @@ pub async fn ensure(
         .await
 }
 
-/// Refuses a bucket of the region's role that is kept on fewer servers than asked, or in memory: made by hand, or long ago.
+/// Refuses a bucket of the region's record with fewer replicas than wanted, or in memory: it was created manually, or by an
+/// old version.
 pub async fn check_region(
     jetstream: &JetStream,
     installation: &Installation,
@@ -60,9 +61,9 @@ pub async fn check_region(
     check_kept(&wanted, &found)
 }
 
-/// Refuses another number of partitions than the installation was made with. A mirror has it from the active region: a
-/// standby that were set up otherwise would look for requests where they are not once it is promoted. Before it has that
-/// mirror nobody can tell.
+/// Refuses another number of partitions than the installation was created with. A standby has it in its mirror; with
+/// another number it would look for requests in the wrong partitions once it is promoted. Before the mirror exists, the
+/// number is unknown.
 pub async fn check_partitions(jetstream: &JetStream, installation: &Installation) -> Result<(), OpenError> {
     let wanted = events_config(installation, PartitionId::CONTROL, 1);
     let found = find_config(jetstream, &wanted.name).await?;
@@ -71,23 +72,23 @@ pub async fn check_partitions(jetstream: &JetStream, installation: &Installation
     check_made_with(&wanted, &parse(&wanted.name, &found)?)
 }
 
-/// Whether there is a stream of this name.
+/// Whether a stream with this name exists.
 pub(crate) async fn exists(jetstream: &JetStream, stream: &str) -> Result<bool, OpenError> {
     Ok(find_config(jetstream, stream).await?.is_some())
 }
 
-/// The configuration of a stream, if there is one; asked until somebody says. While servers start it has no leader.
+/// The configuration of a stream, if it exists. Retried, because a stream has no leader while servers start.
 async fn find_config(jetstream: &JetStream, stream: &str) -> Result<Option<Map<String, Value>>, OpenError> {
     Ok(retry(CREATE_ATTEMPTS_MAX, || find(jetstream, stream)).await?)
 }
 
-/// The streams of an installation as they must be, in the words of the API: what a mirror becomes when it is promoted.
+/// The configurations of an installation's streams, as JSON of the API: what mirrors become when they are promoted.
 pub fn stream_configs(installation: &Installation, replicas: usize) -> Vec<serde_json::Value> {
     let each = configs(installation, replicas).into_iter();
     each.map(|config| serde_json::to_value(config).expect("a configuration can always be written")).collect()
 }
 
-/// What a stream is configured to be, in the words of the API.
+/// The configuration of a stream, as the API writes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Config {
     name: String,
@@ -118,7 +119,7 @@ pub(crate) struct Config {
     metadata: BTreeMap<String, String>,
 }
 
-/// The streams of an installation as they must be.
+/// The configurations of an installation's streams.
 fn configs(installation: &Installation, replicas: usize) -> Vec<Config> {
     let each = installation.all_partitions();
     each.flat_map(|partition| {
@@ -170,16 +171,16 @@ fn config(name: String, subject: String, replicas: usize) -> Config {
     }
 }
 
-/// What is done about a stream that may hold more or less than asked.
+/// What is done about a stream with another `max_bytes` than wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
-    /// It is refused: somebody has changed it.
+    /// It is refused: it was changed from outside.
     Fixed,
-    /// It is set as asked: the setting may have changed since the stream was made.
+    /// It is changed: the setting may have changed since the stream was created.
     Adjusted,
 }
 
-/// What is there already, else what was made.
+/// Finds the stream and checks it, or creates it.
 async fn ensure_stream(jetstream: &JetStream, wanted: Config, limit: Limit) -> Result<(), OpenError> {
     retry(CREATE_ATTEMPTS_MAX, || find_or_make(jetstream, &wanted, limit)).await?
 }
@@ -195,7 +196,7 @@ async fn find_or_make(
         if let Err(refused) = check(wanted, &config, limit) {
             return Ok(Err(refused));
         }
-        // A mirror takes what there is, and a stream that is fenced is about to become one.
+        // A mirror has no limit, and a closed stream is about to become a mirror.
         let is_open = config.mirror.is_none() && is_opened_as(&config.subjects, &wanted.subjects);
         if is_open && config.max_bytes != wanted.max_bytes {
             set_limit(jetstream, wanted, found).await?;
@@ -271,7 +272,7 @@ fn permanent(stream: &str, error: JetStreamError) -> Result<OpenError, JetStream
     }
 }
 
-/// How a stream is configured, or none when there is no such stream.
+/// The configuration of a stream, or none if it does not exist.
 async fn find(jetstream: &JetStream, name: &str) -> Result<Option<Map<String, Value>>, JetStreamError> {
     Ok(jetstream.info_if_exists(name).await?.map(|found| found.config))
 }
@@ -281,9 +282,9 @@ fn parse(name: &str, config: &Map<String, Value>) -> Result<Config, JetStreamErr
     parsed.map_err(|error| JetStreamError::invalid(&format!("configuration of {name}"), error))
 }
 
-/// Lets a stream that is there hold what is asked, and changes nothing else of it. Whoever stores more is refused; what
-/// it holds already stays. Servers without room for it do not prevent the start: requests are refused by what the
-/// inboxes hold together, too.
+/// Changes `max_bytes` of a stream, and nothing else. Messages beyond the limit are refused; those that exist stay. If the
+/// servers have no room for the limit, the instance starts nevertheless: requests are also refused by the total size of
+/// the inboxes.
 async fn set_limit(
     jetstream: &JetStream,
     wanted: &Config,
@@ -320,7 +321,7 @@ fn differs(
     Err(OpenError::Stream { stream, field, found, asked, fix: fix.to_owned() })
 }
 
-/// Servers drop fields that they do not know and keep old ones: only the configuration that they report counts.
+/// Servers drop fields that they do not know: only the configuration that they report counts.
 fn check(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
     let numbers = [
         ("max_age", found.max_age as i128, wanted.max_age as i128),
@@ -340,19 +341,19 @@ fn check(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError>
     if found.mirror.is_some() { Ok(()) } else { check_writable(wanted, found, limit) }
 }
 
-/// How many partitions there were when the stream was made, where it says so.
+/// Compares the number of partitions, if the stream has it.
 fn check_made_with(wanted: &Config, found: &Config) -> Result<(), OpenError> {
     let (made_with, asked) = (found.metadata.get(PARTITIONS), wanted.metadata.get(PARTITIONS));
     match (made_with, asked) {
         (Some(made_with), Some(asked)) if made_with != asked => {
-            let fix = "the number of partitions is fixed when an installation is made";
+            let fix = "the number of partitions is fixed when an installation is created";
             differs(wanted, "partitions", made_with, asked, fix)
         }
         _ => Ok(()),
     }
 }
 
-/// On how many servers it is kept, and on what.
+/// Compares replicas, storage and retention.
 fn check_kept(wanted: &Config, found: &Config) -> Result<(), OpenError> {
     if found.num_replicas != wanted.num_replicas {
         return differs(wanted, "num_replicas", found.num_replicas, wanted.num_replicas, EDIT);
@@ -367,13 +368,13 @@ fn check_kept(wanted: &Config, found: &Config) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Whether a stream takes messages where it should: as it was made, or as a promotion has opened it.
+/// Whether a stream is open under the right subject: the original one, or one that a promotion has opened.
 fn is_opened_as(found: &[String], wanted: &[String]) -> bool {
     let ([found], [wanted]) = (found, wanted) else { return false };
     names::opened_at(wanted, found).is_some()
 }
 
-/// What a mirror does not have.
+/// Compares what a mirror does not have.
 fn check_writable(wanted: &Config, found: &Config, limit: Limit) -> Result<(), OpenError> {
     let unfenced = |subject: &String| subject.strip_prefix(FENCED).unwrap_or(subject).to_owned();
     let subjects: Vec<String> = found.subjects.iter().map(unfenced).collect();

@@ -1,4 +1,4 @@
-//! The names of everything that an installation keeps in NATS.
+//! The names of an installation's streams, subjects and buckets in NATS.
 
 use types::PartitionId;
 
@@ -23,23 +23,23 @@ pub fn events_subject(installation: &str, partition: PartitionId) -> String {
     format!("{installation}.jrn.{}", number(partition))
 }
 
-/// Where a stream takes messages while its region is active under an epoch; 0 before any change of regions. Each promotion
-/// opens it elsewhere, so that what was sent before the stream was replaced finds nobody.
+/// The subject of a stream while its region is active under an epoch; 0 before the first promotion. Each promotion opens
+/// another subject, so that messages that were sent before reach no stream.
 pub fn subject_in(subject: &str, region_epoch: u64) -> String {
     if region_epoch == 0 { subject.to_owned() } else { format!("{subject}.{region_epoch}") }
 }
 
-/// What stands before the subjects of a stream that nobody may write to.
+/// The prefix of the subjects of a closed stream.
 pub const FENCED: &str = "fenced.";
 
-/// The region's epoch under which a stream takes messages at `opened`, when `subject` is its own before any change of
-/// regions; none when that is fenced, or another's.
+/// The region's epoch under which a stream listens to `opened`, if `subject` is its subject before the first promotion; none
+/// if the stream is closed, or the subject is another one.
 pub fn opened_at(subject: &str, opened: &str) -> Option<u64> {
     let rest = opened.strip_prefix(subject)?;
     if rest.is_empty() { Some(0) } else { rest.strip_prefix('.')?.parse().ok() }
 }
 
-/// The subject of a partition's stream before any change of regions; none when it is another stream.
+/// The subject of a partition's stream before the first promotion; none if it is another stream.
 pub fn subject_of(installation: &str, stream: &str) -> Option<String> {
     let own = stream.strip_prefix(installation)?.strip_prefix('_')?;
     let (kind, number) = own.split_once('_')?;
@@ -50,38 +50,38 @@ pub fn subject_of(installation: &str, stream: &str) -> Option<String> {
     }
 }
 
-/// The bucket of objects that snapshots are kept in, when they are kept in NATS.
+/// The bucket of snapshots, if they are stored in NATS.
 pub fn snapshot_bucket(installation: &str) -> String {
     format!("{installation}_snap")
 }
 
-/// The bucket of objects that a region keeps its divergent tails in.
+/// The bucket of a region's divergent tails.
 pub fn divergent_bucket(installation: &str) -> String {
     format!("{installation}_divergent")
 }
 
-/// The bucket in which instances say that they live.
+/// The bucket of heartbeats.
 pub fn instance_bucket(installation: &str) -> String {
     format!("{installation}_inst")
 }
 
-/// The bucket that says who holds a partition.
+/// The bucket of partition owners.
 pub fn partition_bucket(installation: &str) -> String {
     format!("{installation}_part")
 }
 
-/// The bucket that says which role the region has.
+/// The bucket of the region's record.
 pub fn region_bucket(installation: &str) -> String {
     format!("{installation}_region")
 }
 
-/// The partition that a stream is the inbox of, if it is one.
+/// The partition whose inbox a stream is, if it is an inbox.
 pub fn inbox_of(installation: &str, stream: &str) -> Option<PartitionId> {
     let number = stream.strip_prefix(installation)?.strip_prefix("_ING_")?;
     if number == CONTROL { Some(PartitionId::CONTROL) } else { number.parse().ok().map(PartitionId) }
 }
 
-/// A partition in names: five digits, so that they sort.
+/// The partition as a part of names: five digits, so that names sort.
 pub fn number(partition: PartitionId) -> String {
     if partition == PartitionId::CONTROL { CONTROL.to_owned() } else { format!("{:05}", partition.0) }
 }

@@ -1,4 +1,4 @@
-//! The journal over a wire to JetStream.
+//! The journal of several partitions over a wire to JetStream.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,14 +22,14 @@ use crate::room::Rooms;
 use crate::snapshots::Snapshots;
 use crate::wire::{Bounds, Wire};
 
-/// Which streams a journal is made of.
+/// An installation: which streams its journal has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
-    /// What the names of its streams begin with.
+    /// The prefix of the names of its streams.
     pub name: String,
-    /// How many partitions there are beside control.
+    /// The number of partitions without the control partition.
     pub partitions: u16,
-    /// What each inbox may hold, when that is limited.
+    /// The limit of each inbox, if there is one.
     pub inbox_bytes_max: Option<u64>,
 }
 
@@ -90,28 +90,28 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
         })
     }
 
-    /// How many frames were refused because another owner had taken the partition.
+    /// How many frames were refused because another owner has claimed the partition.
     pub fn fenced(&self) -> u64 {
         self.fenced.load(Ordering::Relaxed)
     }
 
-    /// How often an inbox ended before what was taken out of it.
+    /// How often an inbox ended before the last request that was taken from it.
     pub fn gaps(&self) -> u64 {
         self.gaps.count()
     }
 
-    /// From now on a partition is not claimed whose events end before this message: it was noted to be durable.
+    /// From now on the partition is not claimed if its events end before this message, which is known to be durable.
     pub fn expect(&self, partition: PartitionId, last: u64) {
         self.partition(partition).events.expect(last);
     }
 
-    /// The last message of a partition's events that was acknowledged to the owner in this process, while there is one.
+    /// The last message of a partition's events that was acknowledged to this process, if it owns the partition.
     pub fn acknowledged(&self, partition: PartitionId) -> Option<u64> {
         self.partition(partition).events.acknowledged()
     }
 
-    /// Forgets what is known of the streams, and reads them again: a change of regions by force has replaced their
-    /// history. Whatever was claimed must be claimed again.
+    /// Forgets everything that is known about the streams and reads them again: a forced promotion has replaced their history.
+    /// All partitions must be claimed again.
     pub async fn forget(&self) -> Result<(), JetStreamError> {
         for partition in self.partitions.values() {
             partition.events.forget();
@@ -127,7 +127,7 @@ impl<W: Wire, S: Snapshots> NatsJournal<W, S> {
     }
 }
 
-/// An inbox that takes requests after all that the events have taken.
+/// Opens an inbox and closes its gap, so that new requests come after all that the events have taken.
 async fn open_inbox<W: Wire>(
     wire: &W,
     installation: &str,
@@ -140,13 +140,13 @@ async fn open_inbox<W: Wire>(
     first_bounds(wire, &events).await?;
     let inbox = Inbox::new(installation, partition, &bounds, gaps.clone());
     if let Err(error) = inbox.close_gap(wire, Shortness::Supposed).await {
-        // The others can go on; this one takes no requests either, for want of room.
-        tracing::error!(%partition, %error, "the inbox ends before what was taken out of it");
+        // The other partitions can continue; this one accepts no requests, because there is no room.
+        tracing::error!(%partition, %error, "could not close the gap of an inbox");
     }
     Ok(inbox)
 }
 
-/// What a stream holds that others may have made a moment ago: not every server knows it yet.
+/// The bounds of a stream that may have just been created: not every server knows it yet.
 async fn first_bounds<W: Wire>(wire: &W, stream: &str) -> Result<Bounds, JetStreamError> {
     retry(OPEN_TRIES_MAX, || wire.bounds(stream)).await
 }
@@ -161,7 +161,7 @@ fn unmarked(bytes: &Bytes) -> Option<(u32, Bytes)> {
     Some((u32::from_le_bytes(*mark), bytes.slice(size_of::<u32>()..)))
 }
 
-/// Looks at the room until the journal is gone.
+/// Reads the free room until the journal is dropped.
 async fn watch_room<W: Wire>(
     wire: Weak<W>,
     rooms: Weak<Rooms>,
@@ -171,7 +171,7 @@ async fn watch_room<W: Wire>(
     while let (Some(wire), Some(rooms)) = (wire.upgrade(), rooms.upgrade()) {
         let looked = rooms.look(&*wire, &inboxes, inbox_bytes_max).await;
         if let Err(error) = looked {
-            tracing::debug!(%error, "the room in NATS is not known");
+            tracing::debug!(%error, "could not read the free room in NATS");
         }
         drop((wire, rooms));
         tokio::time::sleep(ROOM_PERIOD).await;
@@ -243,7 +243,7 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
         let events = &self.partition(partition).events;
         events.check_epoch(epoch)?;
         let mark = events.mark(&*self.wire, snapshot.through).await.map_err(|error| {
-            tracing::warn!(%partition, %error, "the history of a snapshot could not be looked at");
+            tracing::warn!(%partition, %error, "could not read the last frame of a snapshot");
             AppendError::Unknown { partition }
         })?;
         let Snapshot { through, bytes } = snapshot;
@@ -261,7 +261,7 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
             if self.partition(partition).events.has(&*self.wire, through, mark).await? {
                 return Ok(Some(Snapshot { through, bytes }));
             }
-            tracing::warn!(%partition, %through, "a snapshot is of a history that was lost; the one before it is taken");
+            tracing::warn!(%partition, %through, "ignoring a snapshot of a history that was lost; trying the previous one");
             before = Some(version);
         }
         Ok(None)
@@ -281,7 +281,7 @@ impl<W: Wire, S: Snapshots> Journal for NatsJournal<W, S> {
             held.inbox.trim(&*self.wire, opened, inbox).await
         };
         trimmed.await.map_err(|error: JetStreamError| {
-            tracing::warn!(%partition, %error, "trimming is left to the next snapshot");
+            tracing::warn!(%partition, %error, "could not trim the streams; retrying after the next snapshot");
             AppendError::Unknown { partition }
         })?;
         if held.events.check_epoch(epoch).is_ok() {

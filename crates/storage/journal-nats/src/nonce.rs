@@ -1,9 +1,9 @@
-//! Numbers that name one message among all that were ever sent.
+//! Unique numbers of messages.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The process that made a message, and which of its messages it is.
+/// Identifies a message: the process that created it, and a counter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Nonce {
     process: u64,
@@ -42,7 +42,7 @@ impl fmt::Debug for Nonce {
     }
 }
 
-/// Makes nonces; `process` is a number that no other journal was opened with.
+/// Creates nonces; `process` is a number that no other journal was opened with.
 #[derive(Debug)]
 pub struct Nonces {
     process: u64,

@@ -1,4 +1,4 @@
-//! Opening the journal on real servers: connect, have it proven that they are fit, make the streams or check them.
+//! Opening the journal on real servers: connect, check the servers, create or check the streams.
 
 use crate::jetstream::{JetStream, JetStreamError};
 use crate::nats_journal::{Installation, NatsJournal};
@@ -12,50 +12,50 @@ use crate::{layout, preflight};
 pub enum OpenError {
     #[error("NATS cannot be reached at {servers}: {why}")]
     Unreachable { servers: String, why: String },
-    #[error("{address} is not an address: {why}")]
+    #[error("{address} is not a valid address: {why}")]
     Address { address: String, why: String },
-    /// One of the two does not trust the other, or does not speak TLS.
-    #[error("no TLS with NATS at {servers}: {why}; {fix}")]
+    /// One side does not trust the certificate of the other, or does not use TLS.
+    #[error("the TLS handshake with NATS at {servers} failed: {why}; {fix}")]
     Tls { servers: String, why: String, fix: String },
-    #[error("NATS at {servers} does not let in {who}; check user and password, or credentials")]
+    #[error("NATS at {servers} rejects {who}; check user and password, or credentials")]
     Login { servers: String, who: String },
     #[error("{path} cannot be used: {why}")]
     File { path: String, why: String },
-    /// A server that would lose what it acknowledged, or refuse what it must take.
+    /// A server that would lose acknowledged messages, or refuse large ones.
     #[error("NATS server {server} has {found}; put `{fix}` into its configuration and restart it")]
     Server { server: String, found: String, fix: String },
     #[error("NATS server {server} is version {found}; install {needed} or newer")]
     Version { server: String, found: String, needed: String },
     #[error(
-        "{answered} of NATS's servers with JetStream said how they are configured, {needed} are needed; {fix}"
+        "{answered} NATS servers with JetStream have reported their configuration, {needed} are needed; {fix}"
     )]
     TooFew { answered: usize, needed: usize, fix: String },
-    /// Nobody said how to find out whether the servers are fit.
+    /// There is no way to find out whether the servers sync messages.
     #[error(
-        "whether the NATS servers keep what they acknowledge cannot be seen by this account: give a user of the system \
+        "this account cannot see whether the NATS servers sync what they acknowledge: give a user of the system \
          account (system_user and system_password), or the monitoring address of each server \
          (monitor = [\"http://host:8222\"]); or set trust_servers = true if you have checked that each has \
          `jetstream {{ sync_interval: always }}` and `max_payload: 8MB`"
     )]
     Unproven,
-    /// A stream that is not what the journal needs.
+    /// A stream with another configuration than the journal needs.
     #[error("stream {stream} has {field} {found}, it must be {asked}; {fix}")]
     Stream { stream: String, field: &'static str, found: String, asked: String, fix: String },
-    /// Snapshots are looked for elsewhere than where they are.
+    /// The configured snapshot store is not the one that has the snapshots.
     #[error(
         "cluster.snapshots is {asked}, and the snapshots of this installation are in {noted}: set cluster.snapshots to \
          {noted}; or, to move them, stop all instances, copy all there is from {noted} to {asked}, set the metadata {key} \
          of the stream {stream} to {asked}, and start them again"
     )]
     Snapshots { noted: String, asked: String, stream: String, key: String },
-    #[error("{stream}: NATS refused to make the stream: {why}")]
+    #[error("NATS refused to create the stream {stream}: {why}")]
     Refused { stream: String, why: String },
-    #[error("NATS did not answer: {0}")]
+    #[error("NATS did not respond: {0}")]
     Unanswered(#[from] JetStreamError),
 }
 
 impl OpenError {
-    /// Whether trying again helps only after somebody has changed something.
+    /// Whether another attempt can succeed only after an operator has changed something.
     pub fn is_of_settings(&self) -> bool {
         !matches!(self, OpenError::Unreachable { .. } | OpenError::Unanswered(_) | OpenError::TooFew { .. })
     }
@@ -82,9 +82,9 @@ impl<S: Snapshots> NatsJournal<NatsWire, S> {
     }
 }
 
-/// A number for [`NatsJournal::over`] that no other process has.
+/// A number for [`NatsJournal::over`] that is unique to this process.
 pub fn new_process() -> u64 {
-    // The time in one half and chance in the other.
+    // One half is the time, the other one is random.
     let (high, low) = uuid::Uuid::now_v7().as_u64_pair();
     high ^ low
 }

@@ -1,4 +1,4 @@
-//! Whether the servers are fit: new enough, writing before they acknowledge, taking the largest record.
+//! The preflight check of the servers: new enough, syncing before they acknowledge, accepting the largest record.
 
 mod monitor;
 mod survey;
@@ -19,18 +19,18 @@ use crate::{layout, names};
 
 pub use survey::{ServerWatch, Survey};
 
-/// Since 2.15 many messages share one write to disk, and regions can be promoted.
+/// Since 2.15 many messages share one sync, and mirrors can be promoted.
 const VERSION_MIN: (u64, u64) = (2, 15);
-/// A record of 4 MiB in a frame with its head, and 65,536 lengths of records.
+/// A record of 4 MiB with the head of its frame, and 65,536 lengths of records.
 const PAYLOAD_MIN: u64 = 8 << 20;
-/// Servers answer at once; one that is busy a little later.
+/// Servers respond at once; a busy one a little later.
 const ANSWERS_FIRST_MAX: Duration = Duration::from_secs(5);
 const ANSWERS_NEXT_MAX: Duration = Duration::from_secs(1);
 
-/// Refuses servers that would lose what they acknowledge, and goes on looking at them for as long as the result lives.
+/// Refuses servers that would lose acknowledged messages, and keeps checking them for as long as the result lives.
 ///
-/// Streams that are to be made need all their servers. Streams that are there go on with a majority of them, and so does
-/// this: a server that is away is looked at when it comes back.
+/// New streams need all their servers. Existing streams need a majority, and so does this check: a server that is down is
+/// checked when it returns.
 pub async fn check(settings: &Settings, jetstream: &JetStream) -> Result<ServerWatch, OpenError> {
     let connected = jetstream.nats().server_info();
     check_version(&connected.server_name, &connected.version)?;
@@ -48,12 +48,12 @@ pub async fn check(settings: &Settings, jetstream: &JetStream) -> Result<ServerW
         if answered < needed {
             return Err(OpenError::TooFew { answered, needed, fix: asker.fix().to_owned() });
         }
-        tracing::warn!(answered, wanted, "some NATS servers are silent; they are looked at when they answer");
+        tracing::warn!(answered, wanted, "some NATS servers did not respond to the preflight check");
     }
     Ok(ServerWatch::start(asker, wanted, &servers))
 }
 
-/// The way to ask all servers.
+/// How all servers are asked.
 enum Asker {
     /// A connection of the system account.
     System(async_nats::Client),
@@ -61,7 +61,7 @@ enum Asker {
 }
 
 impl Asker {
-    /// None when the servers are trusted without being asked.
+    /// None if the servers are trusted without being asked.
     async fn new(settings: &Settings) -> Result<Option<Asker>, OpenError> {
         match &settings.proof {
             Proof::Missing => Err(OpenError::Unproven),
@@ -74,7 +74,7 @@ impl Asker {
         }
     }
 
-    /// What those say that answer, by their names.
+    /// The reports of the servers that respond, by name.
     async fn ask(&self) -> Result<BTreeMap<String, Varz>, OpenError> {
         match self {
             Asker::System(nats) => Ok(ask_all(nats).await),
@@ -82,7 +82,7 @@ impl Asker {
         }
     }
 
-    /// What to do when too few answer.
+    /// What to do if too few servers respond.
     fn fix(&self) -> &'static str {
         match self {
             Asker::System(_) => "start the others, and check that system_user belongs to the system account",
@@ -93,7 +93,7 @@ impl Asker {
     }
 }
 
-/// What a server says about itself.
+/// The report of a server about itself.
 #[derive(Debug, Deserialize)]
 struct Varz {
     server_name: String,
@@ -121,18 +121,18 @@ struct JetStreamConfig {
 
 #[derive(Debug, Default, Deserialize)]
 struct JetStreamStats {
-    /// What all accounts together have stored on this server.
+    /// The bytes that all accounts have stored on this server.
     #[serde(default)]
     storage: u64,
 }
 
 impl Varz {
-    /// Whether it keeps streams.
+    /// Whether it has JetStream, and so stores streams.
     fn keeps(&self) -> bool {
         self.jetstream.config.is_some()
     }
 
-    /// What this server has of what it may have.
+    /// The use of storage on this server.
     fn storage(&self) -> Option<Storage> {
         let config = self.jetstream.config.as_ref()?;
         let bytes_max = u64::try_from(config.max_storage).ok().filter(|max| *max > 0);
@@ -142,7 +142,7 @@ impl Varz {
     fn check(&self, name: &str) -> Result<(), OpenError> {
         check_version(name, &self.version)?;
         check_payload(name, self.max_payload)?;
-        // A server without JetStream keeps nothing, so it loses nothing.
+        // A server without JetStream stores nothing, so it loses nothing.
         match &self.jetstream.config {
             Some(config) if !config.sync_always => Err(OpenError::Server {
                 server: name.to_owned(),
@@ -180,7 +180,7 @@ struct Answered {
     data: Varz,
 }
 
-/// Asks every server at once through the system account; nobody, when not even the question leaves.
+/// Asks all servers through the system account; the result is empty if the request cannot be sent.
 async fn ask_all(nats: &async_nats::Client) -> BTreeMap<String, Varz> {
     let inbox = nats.new_inbox();
     let asked = async {
@@ -188,12 +188,12 @@ async fn ask_all(nats: &async_nats::Client) -> BTreeMap<String, Varz> {
         nats.publish_with_reply("$SYS.REQ.SERVER.PING.VARZ", inbox, "".into()).await.ok()?;
         Some(answers)
     };
-    // Without a connection even the question waits.
+    // Without a connection even sending the request waits.
     let Ok(Some(mut answers)) = timeout(ANSWERS_FIRST_MAX, asked).await else { return BTreeMap::new() };
     let mut servers = BTreeMap::new();
     let mut patience = ANSWERS_FIRST_MAX;
     while let Ok(Some(answer)) = timeout(patience, answers.next()).await {
-        // An account that is not the system's gets an empty message: nobody listens.
+        // Another account gets an empty message with a status: there are no responders.
         if let Ok(answered) = serde_json::from_slice::<Answered>(&answer.payload) {
             servers.insert(answered.data.server_name.clone(), answered.data);
             patience = ANSWERS_NEXT_MAX;

@@ -1,4 +1,4 @@
-//! How much room there is, as it was when last looked at.
+//! How much room is left, as the servers last reported it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,16 +9,16 @@ use crate::inbox::Inbox;
 use crate::jetstream::JetStreamError;
 use crate::wire::{Storage, Wire};
 
-/// New requests are refused when less than this part of the storage is left: with it, what runs can be ended and undone,
-/// and snapshots can be stored, without which nothing can be trimmed.
+/// New requests are refused if less than a fifth of the storage is free: the rest is for completing and undoing runs, and for
+/// snapshots, without which nothing can be trimmed.
 const RESERVE_PART: u64 = 5;
-/// And when the inboxes together have less than this part of theirs left.
+/// And if less than a twentieth of the total room of the inboxes is free.
 const INBOX_RESERVE_PART: u64 = 20;
 
 pub(crate) struct Rooms {
-    /// What was stored since the last look.
+    /// The bytes that were stored since the last report.
     stored: AtomicU64,
-    /// Held for moments only.
+    // A lock: held for moments, never across an await.
     seen: Mutex<Seen>,
 }
 
@@ -46,14 +46,14 @@ impl Rooms {
         Room { free_bytes, used_bytes, accepts: storage_left && inboxes_left }
     }
 
-    /// Looks at the storage, and at the inboxes when each may have `inbox_bytes_max`.
+    /// Reads the use of storage, and the size of the inboxes if it is limited.
     pub(crate) async fn look<W: Wire>(
         &self,
         wire: &W,
         inboxes: &[Arc<Inbox>],
         inbox_bytes_max: Option<u64>,
     ) -> Result<(), JetStreamError> {
-        // What is stored while the servers are asked may be in their answer or not: it counts until the next look.
+        // Bytes that are stored meanwhile may be in the report or not: they count until the next one.
         let before = self.stored.load(Ordering::Relaxed);
         let storage = wire.storage().await?;
         let (mut used, mut max) = (0u64, 0u64);
@@ -72,7 +72,7 @@ impl Rooms {
 
     fn see(&self, seen: Seen, counted: u64) {
         let known = std::mem::replace(&mut *self.seen.lock().expect("no holder of the lock panics"), seen);
-        // A look at the servers may be older than this one; what is added to it is forgotten when they were asked again.
+        // The report may be the same as before; the bytes since then are dropped only when it has changed.
         if known.storage != seen.storage || seen.storage.bytes_max.is_none() {
             self.stored.fetch_sub(counted, Ordering::Relaxed);
         }

@@ -1,4 +1,4 @@
-//! How the servers of NATS are reached, and what is expected of them.
+//! How the NATS servers are reached, and what is expected of them.
 
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -8,21 +8,21 @@ use async_nats::ServerAddr;
 use crate::nats_journal::Installation;
 use crate::open::OpenError;
 
-/// What a journal on NATS is opened with.
+/// The settings of a journal on NATS.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub servers: Servers,
     pub login: Login,
     pub tls: Tls,
     pub installation: Installation,
-    /// How many servers keep each stream; the journal is made for 3.
+    /// The replicas of each stream; the journal is designed for 3.
     pub replicas: usize,
     /// The JetStream domain of the paired region, which holds mirrors.
     pub pair_domain: Option<String>,
     pub proof: Proof,
 }
 
-/// `nats://host:port` or `tls://host:port` of one server or several; the others are learnt from these.
+/// `nats://host:port` or `tls://host:port` of one or several servers; the client discovers the others from these.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Servers(pub Vec<String>);
 
@@ -30,7 +30,7 @@ impl Servers {
     pub(crate) fn addresses(&self) -> Result<Vec<ServerAddr>, OpenError> {
         let parse = |server: &String| {
             let parsed = server.parse();
-            // Shown without who logs in.
+            // Shown without user and password.
             let address = || Servers(vec![server.clone()]).to_string();
             parsed
                 .map_err(|error: io::Error| OpenError::Address { address: address(), why: error.to_string() })
@@ -40,7 +40,7 @@ impl Servers {
 }
 
 impl fmt::Display for Servers {
-    /// Without who logs in: an address may hold a password.
+    /// Without user and password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, server) in self.0.iter().enumerate() {
             let (scheme, rest) = server.split_once("://").unwrap_or(("nats", server));
@@ -57,24 +57,24 @@ impl fmt::Debug for Servers {
     }
 }
 
-/// Who this process is to the servers.
+/// How this process authenticates to the servers.
 #[derive(Clone, Default)]
 pub enum Login {
     #[default]
-    Nobody,
+    Anonymous,
     Password {
         user: String,
         password: String,
     },
-    /// A file of credentials, as NATS makes them.
+    /// A credentials file, as NATS tools create it.
     Credentials(PathBuf),
 }
 
 impl fmt::Display for Login {
-    /// Whom the servers see.
+    /// The user, for error messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Login::Nobody => f.write_str("this client"),
+            Login::Anonymous => f.write_str("an anonymous client"),
             Login::Password { user, .. } => write!(f, "the user {user:?}"),
             Login::Credentials(file) => write!(f, "the user of {}", file.display()),
         }
@@ -84,7 +84,7 @@ impl fmt::Display for Login {
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Login::Nobody => f.write_str("Nobody"),
+            Login::Anonymous => f.write_str("Anonymous"),
             Login::Password { user, .. } => write!(f, "Password {{ user: {user:?} }}"),
             Login::Credentials(file) => write!(f, "Credentials({})", file.display()),
         }
@@ -93,25 +93,25 @@ impl fmt::Debug for Login {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// Nothing is sent to a server without TLS. One address with `tls://` among the servers asks for the same.
+    /// Nothing is sent to a server without TLS. One address with `tls://` has the same effect.
     pub required: bool,
-    /// Certificates of authorities beside those of the system.
+    /// Certificates of authorities in addition to those of the system.
     pub ca_file: Option<PathBuf>,
-    /// The certificate and the key that this process shows.
+    /// The client certificate of this process and its key.
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
-/// How it is proven that every server keeps what it acknowledges.
+/// How to find out whether every server syncs what it acknowledges.
 #[derive(Debug, Clone)]
 pub enum Proof {
-    /// A user of the system account may ask all servers.
+    /// A user of the system account, who may ask all servers.
     SystemAccount(Login),
-    /// The monitoring of each server, `http://host:port`.
+    /// The monitoring address of each server, `http://host:port`.
     Monitoring(Vec<String>),
-    /// You have checked that every server has `sync_interval: always` and `max_payload: 8MB`: without it, a power cut
-    /// loses acknowledged work.
+    /// An operator has checked that every server has `sync_interval: always` and `max_payload: 8MB`: otherwise a power loss
+    /// loses acknowledged requests.
     Trusted,
-    /// Nothing was given: opening is refused with what to give.
+    /// Not configured: the journal is not opened, and the error says what to configure.
     Missing,
 }
 

@@ -1,17 +1,17 @@
-//! What the journal needs of a snapshot store, which every machine must reach. The crate `snapshots` implements it.
+//! What the journal needs of a snapshot store, which all instances must reach. The crate `snapshots` implements it.
 
 use std::path::PathBuf;
 
 use journal::{AppendError, ReadError, Snapshot};
 use types::{Epoch, PartitionId, Seq};
 
-/// The owner that has put a snapshot, and the frame that it goes through. An owner's are newer than all of the owners
-/// before it.
+/// The epoch of the owner that has stored a snapshot, and the last frame that it contains. The snapshots of an owner are newer
+/// than those of all owners before it.
 pub type Version = (Epoch, Seq);
 
-/// A store of snapshots and of the tables that belong to them. The contract of each method is that of the journal's
-/// method of this name; the epoch is the one that the partition was claimed under by this process, so that what an
-/// owner writes that was fenced never takes the place of what its successor has written.
+/// A store of snapshots and their tables. Each method has the contract of the journal's method of the same name. The epoch is
+/// the one under which this process has claimed the partition, so that a fenced owner never replaces what its successor has
+/// written.
 pub trait Snapshots: Send + Sync + 'static {
     fn put(
         &self,
@@ -20,8 +20,8 @@ pub trait Snapshots: Send + Sync + 'static {
         snapshot: Snapshot,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
 
-    /// The newest snapshot, or the newest before another one: what one region has stored may be of a history that its
-    /// pair never got.
+    /// The newest snapshot, or the newest one before `before`: a region may have stored snapshots of a history that its pair
+    /// never received.
     fn get(
         &self,
         partition: PartitionId,
@@ -36,7 +36,7 @@ pub trait Snapshots: Send + Sync + 'static {
         dir: PathBuf,
     ) -> impl Future<Output = Result<(), AppendError>> + Send;
 
-    /// Forgets old snapshots, when the events before the newest are gone: then nobody needs them any more.
+    /// Deletes old snapshots, once the events before the newest one are trimmed.
     fn clean(&self, partition: PartitionId, epoch: Epoch) -> impl Future<Output = ()> + Send {
         let _ = (partition, epoch);
         async {}

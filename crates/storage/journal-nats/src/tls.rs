@@ -1,4 +1,4 @@
-//! TLS with the servers of NATS: whom this process trusts, what it shows, and what to change when the two disagree.
+//! TLS with the NATS servers: trusted authorities, the client certificate, and what to change when a handshake fails.
 
 use std::error::Error as StdError;
 use std::io;
@@ -10,7 +10,7 @@ use rustls::{AlertDescription, CertificateError, ClientConfig, Error};
 use crate::open::OpenError;
 use crate::settings::{Servers, Tls};
 
-/// The TLS configuration of connections. A file that cannot be used is an error at once, not at the first connection.
+/// The TLS configuration of connections. An unusable file is an error at once, not at the first connection.
 pub(crate) fn config(tls: &Tls) -> Result<ClientConfig, OpenError> {
     let files = CertificateFiles { ca_file: tls.ca_file.clone(), identity: tls.certificate.clone() };
     files.config().map_err(|FileError { path, reason }| OpenError::File {
@@ -19,7 +19,7 @@ pub(crate) fn config(tls: &Tls) -> Result<ClientConfig, OpenError> {
     })
 }
 
-/// What to change when a connection failed because of TLS; none when it may do without a change.
+/// What to change if a connection failed because of TLS; none if another attempt may succeed without a change.
 pub(crate) fn disagreement(servers: &Servers, tls: &Tls, error: &ConnectError) -> Option<OpenError> {
     let (why, fix) = match cause(error) {
         Some(cause) => (cause.to_string(), fix(cause, tls)?),
@@ -29,14 +29,14 @@ pub(crate) fn disagreement(servers: &Servers, tls: &Tls, error: &ConnectError) -
     Some(OpenError::Tls { servers: servers.to_string(), why, fix })
 }
 
-/// What TLS had to say.
+/// The TLS error in the chain of causes.
 fn cause(error: &ConnectError) -> Option<&Error> {
     let mut next = error.source();
     while let Some(error) = next {
         if let Some(found) = error.downcast_ref() {
             return Some(found);
         }
-        // What an error of I/O was made of is not its source.
+        // The inner error of an I/O error is not its source.
         next = match error.downcast_ref::<io::Error>() {
             Some(error) => error.get_ref().map(|inner| inner as &(dyn StdError + 'static)),
             None => error.source(),
@@ -45,11 +45,11 @@ fn cause(error: &ConnectError) -> Option<&Error> {
     None
 }
 
-const AUTHORITY: &str = "give the certificate of the servers' authority in tls_ca_file";
+const AUTHORITY: &str = "set tls_ca_file to the certificate of the servers' authority";
 
 fn fix(error: &Error, tls: &Tls) -> Option<String> {
     let fix = match error {
-        // A clock that is set right a moment later repairs it.
+        // It succeeds as soon as the clock is set right.
         Error::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
             return None;
         }
@@ -58,7 +58,7 @@ fn fix(error: &Error, tls: &Tls) -> Option<String> {
         }
         Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        ) => "use a name that the certificate is for as the address, or have one made for this name".to_owned(),
+        ) => "connect to a name that is in the certificate, or issue a certificate for this name".to_owned(),
         Error::InvalidCertificate(_) | Error::General(_) => AUTHORITY.to_owned(),
         Error::InvalidMessage(_) => {
             "this is not TLS: put `tls { … }` into the configuration of the server; tls:// and the settings tls_… ask \
@@ -68,16 +68,16 @@ fn fix(error: &Error, tls: &Tls) -> Option<String> {
         Error::PeerIncompatible(_) => "let the server speak TLS 1.2 or newer".to_owned(),
         Error::AlertReceived(alert) if is_of_certificate(*alert) => match &tls.certificate {
             Some((file, _)) => {
-                format!("the server does not take the certificate in {}: have one made that it does", file.display())
+                format!("the server rejects the certificate in {}: use one that it trusts", file.display())
             }
-            None => "the server asks for a certificate: give tls_certificate_file and tls_key_file".to_owned(),
+            None => "the server requires a client certificate: set tls_certificate_file and tls_key_file".to_owned(),
         },
         _ => return None,
     };
     Some(fix)
 }
 
-/// Whether a server says this of what it was shown, or of being shown nothing.
+/// Whether a server sends this alert about the client certificate, or about its absence.
 fn is_of_certificate(alert: AlertDescription) -> bool {
     matches!(
         alert,

@@ -1,65 +1,65 @@
-//! What the protocol asks of JetStream, and no more: the real client on one side, the simulator's model on the other.
+//! What the journal needs of JetStream: implemented by [`crate::NatsWire`], and by a model in the simulator.
 
 use bytes::Bytes;
 use tokio::sync::watch;
 
 use crate::jetstream::JetStreamError;
 
-/// A message to be stored.
+/// A message to be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
     /// The stream that must store it.
     pub stream: String,
     pub subject: String,
-    /// The last sequence that the stream must have, when the append is guarded.
+    /// If the append is guarded: the last sequence that the stream must have.
     pub expected_last: Option<u64>,
-    /// Stored once however often it is sent within the stream's window, when given.
+    /// If given: within the duplicate window of the stream, the message is stored once however often it is sent.
     pub message_id: Option<String>,
     pub payload: Bytes,
 }
 
-/// Why a message has no sequence.
+/// Why a message was not acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
-    /// The stream does not end where the message expected.
-    #[error("the stream ends elsewhere")]
+    /// The stream does not end at the expected sequence.
+    #[error("the stream does not end at the expected sequence")]
     WrongLast,
     /// The stream has reached its limit and stored nothing.
     #[error("the stream is full")]
     Full,
-    #[error("the message is larger than the server takes")]
+    #[error("the message is larger than the server accepts")]
     TooLarge,
-    /// It may be stored or not, now or later.
-    #[error("whether the message was stored is not known: {0}")]
+    /// The message may be stored or not, now or later.
+    #[error("it is unknown whether the message was stored: {0}")]
     Unknown(String),
 }
 
-/// What the leader of a stream says that it holds.
+/// What a stream has, as its leader reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bounds {
-    /// The first sequence that is there; one past the last when the stream is empty.
+    /// The first sequence; one past the last if the stream is empty.
     pub first: u64,
     pub last: u64,
     pub bytes: u64,
-    /// The region's epoch under which it takes messages; none when it takes none, as a mirror or one that is fenced.
+    /// The region's epoch under which the stream is open; none for a mirror or a closed stream, which accept no messages.
     pub opened: Option<u64>,
 }
 
-/// What everything together takes on the servers.
+/// The use of storage on the servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Storage {
     pub used_bytes: u64,
-    /// What it may take, when that is limited.
+    /// The limit, if there is one.
     pub bytes_max: Option<u64>,
 }
 
 impl Storage {
-    /// Whichever of the two has the smaller part left.
+    /// The one with the smaller free part.
     pub fn tighter(self, other: Storage) -> Storage {
         if other.left_part() < self.left_part() { other } else { self }
     }
 
-    /// What is left, in millionths; all that there is when nothing limits it.
+    /// The free part in millionths; the maximum without a limit.
     fn left_part(&self) -> u128 {
         let part =
             |max: u64| u128::from(max.saturating_sub(self.used_bytes)) * 1_000_000 / u128::from(max.max(1));
@@ -67,31 +67,31 @@ impl Storage {
     }
 }
 
-/// Who is asked for a message.
+/// Where a message is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The stream's leader.
     Leader,
-    /// Whichever replica answers; another one the next time, perhaps.
+    /// Whichever replica responds; the next read may reach another one.
     AnyReplica,
-    /// The mirror in the paired region; without a pair there is nothing there.
+    /// The mirror in the paired region; without a pair there is none.
     Pair,
 }
 
-/// JetStream, as the journal needs it.
+/// JetStream as the journal needs it. An error means that there was no usable response; the request may be repeated.
 pub trait Wire: Send + Sync + 'static {
-    /// Sends a message and waits for the sequence that it was stored at.
+    /// Publishes a message and returns the sequence at which it was stored.
     fn publish(&self, message: Outgoing) -> impl Future<Output = Result<u64, PublishError>> + Send;
 
-    /// Asks the leader what the stream holds.
+    /// What the stream has, from its leader.
     fn bounds(&self, stream: &str) -> impl Future<Output = Result<Bounds, JetStreamError>> + Send;
 
-    /// Asks what is taken of what there is, where it is tightest: of the account, or of a server.
+    /// The use of storage where the least is free: of the account, or of a server.
     fn storage(&self) -> impl Future<Output = Result<Storage, JetStreamError>> + Send {
         async { Ok(Storage::default()) }
     }
 
-    /// One message, or `None` when who was asked has none with this sequence.
+    /// One message, or `None` if the source does not have this sequence.
     fn get(
         &self,
         stream: &str,
@@ -99,8 +99,8 @@ pub trait Wire: Send + Sync + 'static {
         source: Source,
     ) -> impl Future<Output = Result<Option<Bytes>, JetStreamError>> + Send;
 
-    /// Messages from `from` through `through` in order, as some replica has them, up to about `bytes_max`. There may
-    /// be gaps, and the end may be missing: the caller checks.
+    /// Messages from `from` through `through` in order, from any replica, up to about `bytes_max`. There may be gaps, and the
+    /// end may be missing: the caller checks.
     fn range(
         &self,
         stream: &str,
@@ -109,9 +109,9 @@ pub trait Wire: Send + Sync + 'static {
         bytes_max: usize,
     ) -> impl Future<Output = Result<Vec<(u64, Bytes)>, JetStreamError>> + Send;
 
-    /// Forgets everything below `first`.
+    /// Deletes all messages below `first`.
     fn purge(&self, stream: &str, first: u64) -> impl Future<Output = Result<(), JetStreamError>> + Send;
 
-    /// Follows the last sequence of a stream; it may lag behind, and catches up.
+    /// Follows the last sequence of a stream. It may lag for a moment.
     fn follow(&self, stream: &str) -> watch::Receiver<u64>;
 }

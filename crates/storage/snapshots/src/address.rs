@@ -1,4 +1,4 @@
-//! The store that an operator has named: by address, or NATS when there is none.
+//! The store that is configured: an address, or NATS.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::cloud::Cloud;
 use crate::directory::Directory;
 use crate::store::{Store, StoreError};
 
-/// One of the stores there are.
+/// One of the stores.
 #[derive(Clone)]
 pub enum AnyStore {
     Directory(Directory),
@@ -19,7 +19,7 @@ pub enum AnyStore {
     Cloud(Cloud),
 }
 
-/// Why an address names no store.
+/// Why an address is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     #[error("file:// needs a path that begins with /, as in file:///mnt/snapshots")]
@@ -35,7 +35,7 @@ pub enum AddressError {
     Store(#[from] StoreError),
 }
 
-/// An address as it may be shown and compared: without what somebody signs in with.
+/// An address as it may be shown and compared: without credentials.
 pub fn without_secrets(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let rest = rest.split(['?', '#']).next().unwrap_or_default();

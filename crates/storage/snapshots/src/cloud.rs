@@ -1,7 +1,7 @@
-//! A store in the cloud: S3 and what speaks like it, Azure Blob Storage, Google Cloud Storage.
+//! A store in a cloud: S3 and compatible services, Azure Blob Storage, Google Cloud Storage.
 //!
-//! Who asks, and with which secret, comes from the environment as each cloud's own tools read it (`AWS_…`, `AZURE_…`,
-//! `GOOGLE_…`) or from the machine's identity; never from the address.
+//! Credentials come from the environment, in the variables of each cloud's own tools (`AWS_…`, `AZURE_…`, `GOOGLE_…`), or
+//! from the identity of the machine; never from the address.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use object_store::{Error, ObjectStore, ObjectStoreExt};
 
 use crate::store::{Store, StoreError};
 
-/// What the names of variables begin with that are meant for a store.
+/// The prefixes of the environment variables that configure a store.
 const CLOUDS: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
 
 /// Objects in a bucket or container, below a prefix.
@@ -26,11 +26,11 @@ pub struct Cloud {
 impl Cloud {
     /// `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix`.
     pub fn open(address: &str) -> Result<Cloud, StoreError> {
-        // Whoever was first has set the same one.
+        // Another caller may have installed the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let failed = |error: &dyn std::fmt::Display| StoreError::new("opening the store", address, error);
         let address = url::Url::parse(address).map_err(|error| failed(&error))?;
-        // It would take `TOKEN`, `REGION` or `ENDPOINT` for its own, too, which belong to anybody.
+        // Without the filter it would also use `TOKEN`, `REGION` or `ENDPOINT`, which may belong to other programs.
         let variables =
             std::env::vars().filter(|(name, _)| CLOUDS.iter().any(|cloud| name.starts_with(cloud)));
         let opened = object_store::parse_url_opts(&address, variables);

@@ -1,4 +1,4 @@
-//! A store in a directory that every machine mounts.
+//! A store in a directory that all machines mount.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::store::{Store, StoreError};
 
-/// Where objects are written before they have their name; no name of an object begins like this.
+/// Where objects are written before they are renamed; no object name begins like this.
 const UNFINISHED: &str = ".unfinished";
 
 /// Objects as files below a directory.
@@ -20,7 +20,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// A store in this directory, which is made with the first object.
+    /// A store in this directory, which is created with the first object.
     pub fn new(root: PathBuf) -> Directory {
         Directory { root }
     }
@@ -79,7 +79,7 @@ fn put(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let unfinished = root.join(UNFINISHED);
     make_dir(&unfinished)?;
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    // Several machines write here: the name of a file that is not finished is one process's alone.
+    // Several machines write here: the name of an unfinished file must be unique.
     let started = SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let nanos = started.map_or(0, |since| since.as_nanos());
     let written = unfinished.join(format!("{}-{nanos}-{number}", std::process::id()));
@@ -90,13 +90,13 @@ fn put(root: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
         sync_dir(parent)
     });
     if stored.is_err() {
-        // It has no name yet, or has it already; what stays of it is room alone.
+        // A file that stays behind only takes room, and is swept.
         let _ = fs::remove_file(&written);
     }
     stored
 }
 
-/// Deletes the files in a directory that were last written to longer ago than this.
+/// Deletes the files of a directory that were last written longer ago than this.
 fn sweep(dir: &Path, age: Duration) -> io::Result<()> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -104,7 +104,7 @@ fn sweep(dir: &Path, age: Duration) -> io::Result<()> {
     };
     for entry in entries {
         let path = entry?.path();
-        // One that is gone meanwhile was finished.
+        // A file that has disappeared meanwhile was completed.
         let is_old =
             |file: fs::Metadata| Some(SystemTime::now().duration_since(file.modified().ok()?).ok()? >= age);
         if fs::metadata(&path).ok().and_then(is_old) == Some(true) {
@@ -114,7 +114,7 @@ fn sweep(dir: &Path, age: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory and its parents, each durable in its own.
+/// Creates a directory and its parents, and syncs each in its parent.
 fn make_dir(dir: &Path) -> io::Result<()> {
     if dir.is_dir() {
         return Ok(());

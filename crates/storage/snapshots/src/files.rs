@@ -1,4 +1,4 @@
-//! The files of a tree as they lie in a directory.
+//! The files of a view's tree in a directory.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -7,8 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
 
-/// What tells whether a file is the same as before without reading it. Tables never change once they are written, and
-/// a link to one is the same file.
+/// Identifies a file without reading it. Tables never change once they are written, and a hard link to one is the same file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
@@ -42,7 +41,7 @@ pub(super) fn find(dir: &Path) -> io::Result<Vec<Found>> {
 
 /// Writes a file of a tree below a directory.
 pub(super) fn write(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<Identity> {
-    // A manifest comes from elsewhere: no name of its leads out of the directory.
+    // A manifest comes from outside: its names must not lead out of the directory.
     if name.is_empty() || !Path::new(name).components().all(|part| matches!(part, Component::Normal(_))) {
         return Err(io::Error::new(ErrorKind::InvalidData, "not the name of a table"));
     }

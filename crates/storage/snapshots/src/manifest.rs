@@ -1,8 +1,8 @@
-//! What a snapshot is made of, and what its parts are called in the store.
+//! The manifest of a snapshot, and the names of its objects in the store.
 //!
 //! `<installation>/<partition>/tables/<epoch>-<file>-<checksum>`, `…/state/<epoch>-<through>-<checksum>`, and last
-//! `…/manifest/<through>-<epoch>`. The epoch is that of the owner that stored the object, and the checksum keeps what
-//! differs apart: nothing that a manifest names is ever overwritten with something else.
+//! `…/manifest/<through>-<epoch>`. The epoch is that of the owner that stored the object, and the checksum distinguishes
+//! contents: an object that a manifest names is never overwritten with other content.
 
 use bytes::Bytes;
 use journal::codec;
@@ -12,11 +12,11 @@ use types::{Epoch, PartitionId, Seq};
 use journal_nats::Version;
 use journal_nats::names;
 
-/// Files up to this size are kept in the manifest itself: a request for each would cost more. The tree's `current` is
-/// among them, which has the same name and length in every snapshot.
+/// Files up to this size are stored in the manifest itself, because a request for each would cost more. The tree's `current`
+/// is among them, which has the same name and length in every snapshot.
 pub(crate) const INLINE_BYTES_MAX: usize = 4096;
 
-/// A snapshot: the state and, where there is a view, the files of its tree.
+/// A snapshot: the state and, if there is a view, the files of its tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub partition: PartitionId,
@@ -39,7 +39,7 @@ pub(crate) enum Place {
     There(Object),
 }
 
-/// An object and what must be in it.
+/// An object, with the length and checksum of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Object {
     pub name: String,
@@ -48,7 +48,7 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// Why these bytes are not the object's, if they are not.
+    /// Why these bytes are not the content of the object, if they are not.
     pub fn mismatch(&self, bytes: &[u8]) -> Option<String> {
         if bytes.len() as u64 != self.length {
             return Some(format!("{} has {} bytes instead of {}", self.name, bytes.len(), self.length));
@@ -102,7 +102,7 @@ impl Layout {
         format!("{}manifest/{:020}-{:010}", self.root, through.0, epoch.0)
     }
 
-    /// Which snapshot a manifest is of, by its name.
+    /// The version of a snapshot, from the name of its manifest.
     pub fn parse_manifest(&self, name: &str) -> Option<Version> {
         let (through, epoch) = name.strip_prefix(&self.manifests())?.split_once('-')?;
         Some((Epoch(epoch.parse().ok()?), Seq(through.parse().ok()?)))
@@ -120,7 +120,7 @@ impl Layout {
         Object { name, length: bytes.len() as u64, crc32c }
     }
 
-    /// Under which epoch a state or a table was stored, by its name.
+    /// The epoch under which a state or a table was stored, from its name.
     pub fn stored_under(&self, name: &str) -> Option<Epoch> {
         let below = name.strip_prefix(&self.root)?;
         let file = below.strip_prefix("state/").or_else(|| below.strip_prefix("tables/"))?;

@@ -1,4 +1,4 @@
-//! Snapshots in memory, for tests of the parts above: durable for as long as they are shared.
+//! Snapshots in memory, for tests: durable for as long as a clone exists.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use types::{Epoch, PartitionId, Seq};
 
 use journal_nats::{Snapshots, Version};
 
-/// A store that lives in memory; its clones are the same store.
+/// A store in memory; clones share it.
 #[derive(Clone, Default)]
 pub struct MemorySnapshots {
     kept: Arc<Mutex<BTreeMap<PartitionId, Kept>>>,
@@ -19,9 +19,9 @@ pub struct MemorySnapshots {
 
 #[derive(Default)]
 struct Kept {
-    /// The newest, and the epoch that it was put under.
+    /// The newest snapshot, and the epoch under which it was stored.
     snapshot: Option<(Epoch, Snapshot)>,
-    /// The files of each snapshot, by the frame that it goes through and who put them.
+    /// The files of each snapshot, by its last frame and the epoch of its owner.
     tables: BTreeMap<(Seq, Epoch), BTreeMap<String, Bytes>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a process remembers of a partition's snapshots: what it stored, and what its own files are in the store.
+//! What a process remembers about the snapshots of a partition: what it has stored, and which objects have its local files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use journal_nats::Version;
 /// Manifests that are kept; see [`super::stored`].
 pub(super) const MANIFESTS_KEPT: usize = 3;
 
-/// Snapshots of one partition whose tables are stored and that have not come: one is under way at a time.
+/// Snapshots of one partition whose tables are stored and whose state is not: one is stored at a time.
 const COMING_MAX: usize = 2;
 
-/// Whoever began this snapshot is not the owner any more.
+/// The owner that began this snapshot is not the owner any more.
 pub(super) struct Void;
 
-/// A file on this disk, and where it is kept.
+/// A local file, and where it is stored.
 pub(super) struct Local {
     pub identity: Identity,
     pub file: TableFile,
@@ -25,27 +25,27 @@ pub(super) struct Local {
 
 #[derive(Default)]
 pub(super) struct Remembered {
-    /// How often a new owner has begun here.
+    /// How often this process has become the owner.
     pub owners: u64,
-    /// Tables that are stored for a snapshot to come, by the frame that it goes through.
+    /// Tables that are stored for a snapshot that is not complete, by its last frame.
     coming: BTreeMap<Seq, (Epoch, Vec<Local>)>,
-    /// Snapshots whose owner has had a successor here since their tables were stored.
+    /// Snapshots whose owner was replaced since their tables were stored.
     void: BTreeSet<Seq>,
-    /// The files of the newest manifest that was written or read here, and what they are on this disk.
+    /// The files of the newest manifest that was written or read here, with their local identities.
     known: BTreeMap<String, (Identity, Object)>,
     /// The newest manifests that were written or read here.
     pub manifests: BTreeMap<Version, Manifest>,
 }
 
 impl Remembered {
-    /// Whoever begins knows nothing: others may have deleted what was known. What is still under way here is void.
+    /// Starts a new ownership: other owners may have deleted the known objects, and snapshots that are not complete are void.
     pub fn begin(&mut self) {
         let mut void = std::mem::take(&mut self.void);
         void.extend(self.coming.keys());
         *self = Remembered { owners: self.owners + 1, void, ..Remembered::default() };
     }
 
-    /// Tables were stored for a snapshot of the owner that was the so-manieth when it began.
+    /// Adds the tables of a snapshot that was begun by the owner with this count.
     pub fn add_coming(
         &mut self,
         owners: u64,
@@ -57,7 +57,7 @@ impl Remembered {
             return Err(Void);
         }
         self.coming.insert(through, (epoch, files));
-        // Those before it never came.
+        // Earlier snapshots were never completed.
         while self.coming.len() > COMING_MAX {
             self.void.extend(self.coming.pop_first().map(|(through, _)| through));
         }
@@ -85,13 +85,13 @@ impl Remembered {
         }
     }
 
-    /// The object that this file is in already, told by the file itself.
+    /// The object that already has this file, found by the identity of the file.
     pub fn by_identity(&self, found: &Found) -> Option<Object> {
         let (identity, object) = self.known.get(&found.name)?;
         (*identity == found.identity).then(|| object.clone())
     }
 
-    /// As above, told by what is in it.
+    /// The object that already has this file, found by its content.
     pub fn by_content(&self, fresh: &Object, name: &str) -> Option<Object> {
         let (_, object) = self.known.get(name)?;
         (object.length == fresh.length && object.crc32c == fresh.crc32c).then(|| object.clone())

@@ -1,10 +1,10 @@
-//! What snapshots ask of a store of objects, and no more: a directory, a bucket in NATS, a cloud's.
+//! What snapshots need of an object store: a directory, a bucket in NATS, a bucket in a cloud.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
-/// An object could not be put, read, listed or deleted now; asking again may help.
+/// An object could not be stored, read, listed or deleted; another attempt may succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{attempt} {name}: {detail}")]
 pub struct StoreError {
@@ -19,20 +19,20 @@ impl StoreError {
     }
 }
 
-/// Objects by name. Names are made of letters, digits, `-`, `_` and `.`, in parts that `/` separates.
+/// Objects by name. Names consist of letters, digits, `-`, `_` and `.`, in parts separated by `/`.
 pub trait Store: Send + Sync + 'static {
-    /// Stores an object, all of it or nothing: it is durable when this returns. One of the same name is replaced.
+    /// Stores an object atomically, replacing one with the same name. It is durable when this returns.
     fn put(&self, name: &str, bytes: Bytes) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     fn get(&self, name: &str) -> impl Future<Output = Result<Option<Bytes>, StoreError>> + Send;
 
-    /// The names of all objects that begin with `prefix`, which ends with `/`. What was put before is among them.
+    /// The names of all objects that begin with `prefix`, which ends with `/`. Objects that were stored before are listed.
     fn list(&self, prefix: &str) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send;
 
-    /// Deletes an object; one that is not there is as good.
+    /// Deletes an object, if it exists.
     fn delete(&self, name: &str) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Deletes what was begun, or nearly deleted, longer ago than this, and is not an object: its writer has died.
+    /// Deletes the remains of uploads and deletions that were interrupted longer ago than this.
     fn sweep(&self, age: Duration) -> impl Future<Output = Result<(), StoreError>> + Send {
         let _ = age;
         async { Ok(()) }

@@ -1,12 +1,13 @@
-//! Snapshots over a store of objects: tables and state first, then the manifest that names them.
+//! Snapshots in an object store: tables and state are stored first, then the manifest that names them.
 //!
-//! **Deleting.** Only when events were trimmed up to a snapshot: a paired region that has less of them, and for which
-//! they are kept, may need one that is older. An owner deletes what it or owners before it have stored and no manifest needs that is kept: the
-//! newest [`MANIFESTS_KEPT`] of its own and of lower epochs, and all of higher ones. So an owner that was fenced and does
-//! not know it yet cannot take away what its successor builds on. The successor reads the newest manifest after its
-//! claim; the fenced one can append nothing since, and so can finish at most the snapshot under way and one more:
-//! the manifest that was read is still among the newest three. What a fenced owner puts last may name what was deleted
-//! meanwhile, but goes no further than the claim, as every manifest of the successor does, and so is not the newest.
+//! **Deleting.** Old snapshots are deleted only after the events were trimmed up to a newer one: a paired region that has
+//! fewer events may need an older snapshot. An owner keeps the newest [`MANIFESTS_KEPT`] manifests of its own and lower
+//! epochs and all manifests of higher epochs, and deletes objects of its own and lower epochs that no kept manifest names.
+//! So an owner that was fenced and does not know it cannot delete what its successor needs. The successor reads the newest
+//! manifest after its claim; since then the fenced owner can append nothing, so it can complete at most the snapshot in
+//! progress and one more, and the manifest that was read is still among the newest three. The last manifest of a fenced
+//! owner may name objects that were deleted meanwhile, but it ends before the claim, and every manifest of the successor
+//! ends after it, so it is never the newest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,32 +22,33 @@ use types::{Epoch, PartitionId, Seq};
 
 use crate::files::{self, Found, Identity};
 use crate::manifest::{INLINE_BYTES_MAX, Layout, Manifest, Object, Place, TableFile};
-use crate::patient::Patient;
 use crate::remembered::{Local, MANIFESTS_KEPT, Remembered, Void};
+use crate::retrying::Retrying;
 use crate::store::{Store, StoreError};
 use journal_nats::{Snapshots, Version};
 
-/// Objects under way at once, each of which is in memory: four tables of 16 MiB.
+/// Objects that are transferred concurrently, each of them in memory: four tables of 16 MiB.
 const UNDER_WAY_MAX: usize = 4;
 
-/// How often what was never finished is looked for, and how old it must be: no object takes as long to be stored.
+/// How often interrupted uploads are swept, and how old they must be: no upload takes that long.
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 const UNFINISHED_AGE: Duration = Duration::from_secs(3600);
 
-/// The snapshots of an installation in a store of objects.
+/// The snapshots of an installation in an object store.
 pub struct StoredSnapshots<S> {
-    store: Patient<S>,
+    store: Retrying<S>,
     installation: String,
-    /// What is remembered of each partition; never held over a wait.
+    /// What is remembered about each partition.
+    // A lock: never held across an await.
     partitions: Mutex<BTreeMap<PartitionId, Remembered>>,
-    /// When what was never finished was last looked for, wherever it was begun.
+    /// When interrupted uploads were last swept.
     swept: Mutex<Instant>,
 }
 
 impl<S: Store> StoredSnapshots<S> {
     pub fn new(store: S, installation: &str) -> StoredSnapshots<S> {
         StoredSnapshots {
-            store: Patient(store),
+            store: Retrying(store),
             installation: installation.to_owned(),
             partitions: Mutex::default(),
             swept: Mutex::new(Instant::now()),
@@ -107,8 +109,7 @@ impl<S: Store> StoredSnapshots<S> {
         Ok(local(name, Place::There(object)))
     }
 
-    /// The newest manifest before another. One that cannot be read is an error: the one before it would be a step back
-    /// in time.
+    /// The newest manifest before `before`. An unreadable manifest is an error: its predecessor would be an older state.
     async fn newest(
         &self,
         partition: PartitionId,
@@ -165,7 +166,7 @@ impl<S: Store> StoredSnapshots<S> {
             .map_err(|error| unreadable(partition, StoreError::new("writing the table", &file.name, error)))
     }
 
-    /// Deletes what no snapshot needs that is kept; see the beginning.
+    /// Deletes the objects that no kept snapshot needs; see the top of this file.
     async fn delete_old(&self, partition: PartitionId, epoch: Epoch) -> Result<(), String> {
         let layout = self.layout(partition);
         let names = self.store.list(&layout.root).await.map_err(|error| error.to_string())?;
@@ -183,11 +184,11 @@ impl<S: Store> StoredSnapshots<S> {
             };
             needed.extend(manifest.objects().map(str::to_owned));
         }
-        // A list that lags behind does not have what was written last.
+        // A listing may lag and lack the newest manifests.
         self.remembered(partition, |held| {
             needed.extend(held.manifests.values().flat_map(Manifest::objects).map(str::to_owned));
         });
-        // Manifests go first, so that none is left that names what is gone.
+        // Manifests are deleted first, so that none names a deleted object.
         let old = old.into_iter().map(|(of, through)| layout.manifest(through, of));
         let unneeded = names.iter().filter(|name| {
             layout.stored_under(name).is_some_and(|under| under <= epoch) && !needed.contains(*name)
@@ -204,7 +205,7 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
         let tables = self.remembered(partition, |held| held.take_coming(snapshot.through, epoch));
         let tables = tables.map_err(|Void| AppendError::Fenced { partition })?;
         self.store_manifest(partition, epoch, snapshot, tables).await.map_err(|error| {
-            tracing::warn!(%partition, %error, "a snapshot could not be stored");
+            tracing::warn!(%partition, %error, "could not store a snapshot");
             AppendError::Unknown { partition }
         })?;
         Ok(())
@@ -212,7 +213,7 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
 
     async fn clean(&self, partition: PartitionId, epoch: Epoch) {
         if let Err(error) = self.delete_old(partition, epoch).await {
-            tracing::warn!(%partition, error, "old snapshots stay until the next one");
+            tracing::warn!(%partition, error, "could not delete old snapshots; retrying after the next one");
         }
         let is_due = {
             let mut swept = self.swept.lock().expect("no panic under this lock");
@@ -223,7 +224,7 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
             is_due
         };
         if is_due && let Err(error) = self.store.sweep(UNFINISHED_AGE).await {
-            tracing::warn!(%error, "what was never finished stays in the store of snapshots");
+            tracing::warn!(%error, "could not sweep interrupted uploads from the snapshot store");
         }
     }
 
@@ -248,7 +249,7 @@ impl<S: Store> Snapshots for StoredSnapshots<S> {
         dir: PathBuf,
     ) -> Result<(), AppendError> {
         let failed = |error: StoreError| {
-            tracing::warn!(%partition, %error, "the tables of a snapshot could not be stored");
+            tracing::warn!(%partition, %error, "could not store the tables of a snapshot");
             AppendError::Unknown { partition }
         };
         let owners = self.remembered(partition, |held| held.owners);

@@ -1,4 +1,4 @@
-//! Keepers over a register and a journal made for tests, with paused time.
+//! Memberships over models of a register and a journal, with paused time.
 
 mod model;
 

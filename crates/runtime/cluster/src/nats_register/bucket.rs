@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tracing::warn;
 
-use super::table::News;
+use super::table::KeyUpdate;
 use crate::RegisterError;
 use journal_nats::OpenError;
 use journal_nats::jetstream::{BucketWatch, JetStream, JetStreamError, KeyEntry, bucket_config};
@@ -86,14 +86,14 @@ impl Bucket {
     }
 
     /// All keys with their last values, from whichever replicas respond.
-    pub(super) async fn read<T: DeserializeOwned>(&self) -> Result<Vec<News<T>>, RegisterError> {
+    pub(super) async fn read<T: DeserializeOwned>(&self) -> Result<Vec<KeyUpdate<T>>, RegisterError> {
         let entries = self.jetstream.entries(&self.name).await;
         let entries = entries.map_err(|error| self.failed("reading", ">", &error))?;
-        Ok(entries.into_iter().map(|entry| self.news(entry)).collect())
+        Ok(entries.into_iter().map(|entry| self.parse(entry)).collect())
     }
 
     /// A value that cannot be read counts as absent: a version that this one does not know wrote it.
-    pub(super) fn news<T: DeserializeOwned>(&self, entry: KeyEntry) -> News<T> {
+    pub(super) fn parse<T: DeserializeOwned>(&self, entry: KeyEntry) -> KeyUpdate<T> {
         let KeyEntry { key, revision, value } = entry;
         let value = value.and_then(|value| {
             let parsed = serde_json::from_slice(&value);
@@ -102,7 +102,7 @@ impl Bucket {
             });
             parsed.ok()
         });
-        News { key, revision, value }
+        KeyUpdate { key, revision, value }
     }
 
     fn failed(&self, attempt: &str, key: &str, error: &JetStreamError) -> RegisterError {

@@ -1,4 +1,4 @@
-//! Follows the register: watchers tell at once, and a reading every few seconds makes up for what they left out.
+//! Follows the register: watches report changes at once, and a full reading every few seconds finds what they have missed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use journal_nats::jetstream::{BucketWatch, KeyEntry};
 use journal_nats::names;
 
 const READ_EVERY: Duration = Duration::from_secs(3);
-/// After a watcher has broken.
+/// The next reading after a watch has ended.
 const READ_SOON: Duration = Duration::from_millis(300);
-/// So many readings in a row that tell something new mean that a watcher tells nothing.
+/// So many consecutive readings with changes mean that a watch reports nothing.
 const MISSED_MAX: u32 = 2;
 
 pub(super) struct Follower {
@@ -29,7 +29,7 @@ pub(super) struct Follower {
     active: watch::Receiver<bool>,
     view: watch::Sender<Arc<ClusterView>>,
     watchers: Option<Watchers>,
-    /// Readings in a row that the watchers should have told.
+    /// Consecutive readings with changes that the watches should have reported.
     missed: u32,
 }
 
@@ -38,10 +38,10 @@ struct Watchers {
     partitions: BucketWatch,
 }
 
-/// What a watcher has said, if it still says anything.
-enum Said {
-    OfInstances(Option<KeyEntry>),
-    OfPartitions(Option<KeyEntry>),
+/// An event of one of the two watches; none when it has ended.
+enum WatchEvent {
+    Instance(Option<KeyEntry>),
+    Partition(Option<KeyEntry>),
 }
 
 impl Follower {
@@ -55,8 +55,8 @@ impl Follower {
         Follower {
             instances,
             partitions,
-            members: Table::of_the_living(lifetime),
-            ownerships: Table::of_what_stays(lifetime),
+            members: Table::of_expiring_keys(lifetime),
+            ownerships: Table::of_permanent_keys(lifetime),
             known: false,
             active,
             view,
@@ -70,7 +70,7 @@ impl Follower {
         readings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                said = next(&mut self.watchers) => self.hear(said, &mut readings),
+                event = next(&mut self.watchers) => self.apply(event, &mut readings),
                 _ = readings.tick() => self.read(&mut readings).await,
                 Ok(()) = self.active.changed() => {}
             }
@@ -78,17 +78,17 @@ impl Follower {
         }
     }
 
-    fn hear(&mut self, said: Said, readings: &mut Interval) {
+    fn apply(&mut self, event: WatchEvent, readings: &mut Interval) {
         let now = Instant::now();
-        match said {
-            Said::OfInstances(Some(entry)) => {
-                self.members.hear(self.instances.news(entry), now);
+        match event {
+            WatchEvent::Instance(Some(entry)) => {
+                self.members.update(self.instances.parse(entry), now);
             }
-            Said::OfPartitions(Some(entry)) => {
-                self.ownerships.hear(self.partitions.news(entry), now);
+            WatchEvent::Partition(Some(entry)) => {
+                self.ownerships.update(self.partitions.parse(entry), now);
             }
-            Said::OfInstances(None) | Said::OfPartitions(None) => {
-                debug!("a watcher of the register ended; creating it again");
+            WatchEvent::Instance(None) | WatchEvent::Partition(None) => {
+                debug!("a watch of the register has ended; creating it again");
                 self.watch_again(readings);
             }
         }
@@ -98,16 +98,16 @@ impl Follower {
         if self.watchers.is_none() {
             match watch_both(&self.instances, &self.partitions).await {
                 Ok(watchers) => self.watchers = Some(watchers),
-                Err(error) => warn!(%error, "the register cannot be watched"),
+                Err(error) => warn!(%error, "could not watch the register"),
             }
         }
-        let told = self.known && self.watchers.is_some();
+        let is_watching = self.known && self.watchers.is_some();
         match self.compare().await {
-            Ok(news) => self.missed = if news && told { self.missed + 1 } else { 0 },
-            Err(error) => warn!(%error, "the register cannot be read"),
+            Ok(changed) => self.missed = if changed && is_watching { self.missed + 1 } else { 0 },
+            Err(error) => warn!(%error, "could not read the register"),
         }
         if self.missed >= MISSED_MAX {
-            warn!("the watchers of the register missed changes; creating them again");
+            warn!("the watches of the register have missed changes; creating them again");
             self.watch_again(readings);
         }
     }
@@ -118,13 +118,13 @@ impl Follower {
         readings.reset_after(READ_SOON);
     }
 
-    /// Reads everything; whether something was new.
+    /// Reads all keys; returns whether anything has changed.
     async fn compare(&mut self) -> Result<bool, RegisterError> {
         let (members, ownerships) = tokio::try_join!(self.instances.read(), self.partitions.read())?;
         let now = Instant::now();
-        let news = [self.members.compare(members, now), self.ownerships.compare(ownerships, now)];
+        let changed = [self.members.compare(members, now), self.ownerships.compare(ownerships, now)];
         self.known = true;
-        Ok(news.contains(&true))
+        Ok(changed.contains(&true))
     }
 
     fn show(&self) {
@@ -154,16 +154,16 @@ async fn watch_both(instances: &Bucket, partitions: &Bucket) -> Result<Watchers,
     Ok(Watchers { instances, partitions })
 }
 
-/// The next word of either watcher; never, while there are none.
-async fn next(watchers: &mut Option<Watchers>) -> Said {
+/// The next event of either watch; waits for ever while there are none.
+async fn next(watchers: &mut Option<Watchers>) -> WatchEvent {
     let Some(Watchers { instances, partitions }) = watchers else { return std::future::pending().await };
     tokio::select! {
-        said = instances.next() => Said::OfInstances(said),
-        said = partitions.next() => Said::OfPartitions(said),
+        event = instances.next() => WatchEvent::Instance(event),
+        event = partitions.next() => WatchEvent::Partition(event),
     }
 }
 
-/// The partition of a key, the other way round than [`names::number`].
+/// The partition of a key, the inverse of [`names::number`].
 fn partition(key: &str) -> Option<PartitionId> {
     let partition = key.parse().map_or(PartitionId::CONTROL, PartitionId);
     (names::number(partition) == key).then_some(partition)

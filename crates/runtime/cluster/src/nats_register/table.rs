@@ -1,19 +1,19 @@
-//! What a bucket says, pieced together from news that come twice, late or not at all.
+//! The content of a bucket, assembled from updates that arrive twice, late or not at all.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long the revision of a key that is gone is remembered, so that old news do not bring it back.
+/// How long the revision of a deleted key is remembered, so that old updates do not restore it.
 const GONE_KEPT: Duration = Duration::from_secs(120);
 
-/// One word about a key.
+/// An update of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct News<T> {
+pub(super) struct KeyUpdate<T> {
     pub(super) key: String,
     pub(super) revision: u64,
-    /// `None` when the key is gone.
+    /// `None` if the key was deleted or has expired.
     pub(super) value: Option<T>,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct News<T> {
 pub(super) struct Table<T> {
     entries: BTreeMap<String, Entry<T>>,
     lifetime: Duration,
-    /// Whether keys are written again and again while they live.
+    /// Whether keys expire unless they are written again and again.
     kept_alive: bool,
 }
 
@@ -29,26 +29,26 @@ pub(super) struct Table<T> {
 struct Entry<T> {
     revision: u64,
     value: Option<T>,
-    /// Left out by the last reading, although nobody has said that it is gone.
-    left_out: bool,
-    /// When, by the clock of this machine alone, its revision was first seen.
+    /// Missing from the last reading, although no update has reported its deletion.
+    missing: bool,
+    /// When its revision was first seen, by the clock of this machine.
     at: Instant,
 }
 
 impl<T> Entry<T> {
     fn shown(&self) -> Option<&T> {
-        self.value.as_ref().filter(|_| !self.left_out)
+        self.value.as_ref().filter(|_| !self.missing)
     }
 }
 
 impl<T: Clone> Table<T> {
-    /// A table of keys that live for `lifetime` and are written again before that.
-    pub(super) fn of_the_living(lifetime: Duration) -> Table<T> {
+    /// A table of keys that expire after `lifetime` and are written again before that.
+    pub(super) fn of_expiring_keys(lifetime: Duration) -> Table<T> {
         Table { entries: BTreeMap::new(), lifetime, kept_alive: true }
     }
 
-    /// A table of keys that stay; news may be late by `lifetime`.
-    pub(super) fn of_what_stays(lifetime: Duration) -> Table<T> {
+    /// A table of keys that do not expire; updates may be late by `lifetime`.
+    pub(super) fn of_permanent_keys(lifetime: Duration) -> Table<T> {
         Table { entries: BTreeMap::new(), lifetime, kept_alive: false }
     }
 
@@ -56,38 +56,40 @@ impl<T: Clone> Table<T> {
         self.entries.iter().filter_map(|(key, entry)| Some((key, entry.shown()?)))
     }
 
-    /// Takes one word from the watcher; whether it was new.
-    pub(super) fn hear(&mut self, news: News<T>, now: Instant) -> bool {
-        let News { key, revision, value } = news;
+    /// Applies an update of the watch; returns whether it was new.
+    pub(super) fn update(&mut self, news: KeyUpdate<T>, now: Instant) -> bool {
+        let KeyUpdate { key, revision, value } = news;
         if self.entries.get(&key).is_some_and(|entry| entry.revision >= revision) {
             return false;
         }
-        self.entries.insert(key, Entry { revision, value, left_out: false, at: now });
+        self.entries.insert(key, Entry { revision, value, missing: false, at: now });
         true
     }
 
-    /// Compares with a whole reading, which may come from a lagging replica. Returns whether something was new that
-    /// the watcher should have said.
-    pub(super) fn compare(&mut self, reading: Vec<News<T>>, now: Instant) -> bool {
+    /// Compares the table with a full reading, which may come from a lagging replica. Returns whether there was a change that
+    /// the watch should have reported.
+    pub(super) fn compare(&mut self, reading: Vec<KeyUpdate<T>>, now: Instant) -> bool {
         let lifetime = self.lifetime;
         let silent = |entry: &Entry<T>, factor: u32| now - entry.at > lifetime * factor;
         for (key, entry) in &mut self.entries {
-            let read = reading.iter().any(|news| news.key == *key);
-            // The word that it ran out was missed; or whoever was asked is stuck, and so is all that it says. What stays
-            // is back with the next one who has it: a replica may have been cut short.
-            let stuck = self.kept_alive && (entry.left_out || silent(entry, 2));
-            entry.left_out = stuck || (!read && silent(entry, 1));
+            let read = reading.iter().any(|update| update.key == *key);
+            // The expiry of the key was missed, or the replica that was read is stuck and shows old keys for ever. A
+            // permanent key is back with the next reading that has it: a replica may have been incomplete.
+            let stuck = self.kept_alive && (entry.missing || silent(entry, 2));
+            entry.missing = stuck || (!read && silent(entry, 1));
         }
-        // Revisions start over when a bucket is created again, and then the old ones mean nothing.
-        let recreated = |entry: &Entry<T>, news: &News<T>| news.revision < entry.revision && silent(entry, 2);
-        let started_over =
-            reading.iter().filter(|news| self.entries.get(&news.key).is_some_and(|e| recreated(e, news)));
-        let started_over: Vec<String> = started_over.map(|news| news.key.clone()).collect();
+        // Revisions start over when a bucket is created again.
+        let recreated =
+            |entry: &Entry<T>, update: &KeyUpdate<T>| update.revision < entry.revision && silent(entry, 2);
+        let recreated_keys = reading
+            .iter()
+            .filter(|update| self.entries.get(&update.key).is_some_and(|e| recreated(e, update)));
+        let recreated_keys: Vec<String> = recreated_keys.map(|update| update.key.clone()).collect();
         self.entries.retain(|key, entry| {
-            !started_over.contains(key) && (entry.shown().is_some() || now - entry.at < GONE_KEPT)
+            !recreated_keys.contains(key) && (entry.shown().is_some() || now - entry.at < GONE_KEPT)
         });
-        // All of them are heard: nothing ends at the first that is new.
-        reading.into_iter().filter(|news| self.hear(news.clone(), now)).count() > 0
+        // All updates are applied; the count does not stop at the first new one.
+        reading.into_iter().filter(|update| self.update(update.clone(), now)).count() > 0
     }
 }
 
@@ -98,8 +100,8 @@ mod tests {
     const MEMBER_TTL: Duration = Duration::from_secs(6);
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn news(key: &str, revision: u64, value: Option<u32>) -> News<u32> {
-        News { key: key.to_owned(), revision, value }
+    fn news(key: &str, revision: u64, value: Option<u32>) -> KeyUpdate<u32> {
+        KeyUpdate { key: key.to_owned(), revision, value }
     }
 
     fn shown(table: &Table<u32>) -> Vec<(&str, u32)> {
@@ -108,17 +110,17 @@ mod tests {
 
     #[test]
     fn late_news_change_nothing() {
-        let (mut table, now) = (Table::of_the_living(MEMBER_TTL), Instant::now());
-        assert!(table.hear(news("a", 5, Some(5)), now));
-        assert!(!table.hear(news("a", 4, Some(4)), now));
-        assert!(table.hear(news("a", 6, None), now));
+        let (mut table, now) = (Table::of_expiring_keys(MEMBER_TTL), Instant::now());
+        assert!(table.update(news("a", 5, Some(5)), now));
+        assert!(!table.update(news("a", 4, Some(4)), now));
+        assert!(table.update(news("a", 6, None), now));
         assert!(!table.compare(vec![news("a", 5, Some(5))], now + SECOND));
         assert_eq!(shown(&table), []);
     }
 
     #[test]
     fn a_read_reveals_what_the_watch_missed() {
-        let (mut table, now) = (Table::of_what_stays(MEMBER_TTL), Instant::now());
+        let (mut table, now) = (Table::of_permanent_keys(MEMBER_TTL), Instant::now());
         assert!(table.compare(vec![news("a", 1, Some(1)), news("b", 2, Some(2))], now));
         assert!(!table.compare(vec![news("a", 1, Some(1)), news("b", 2, Some(2))], now + 60 * SECOND));
         assert_eq!(shown(&table), [("a", 1), ("b", 2)]);
@@ -126,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_lagging_replica_does_not_hide_an_instance_that_just_joined() {
-        let (mut table, now) = (Table::of_the_living(MEMBER_TTL), Instant::now());
-        table.hear(news("a", 1, Some(1)), now);
+        let (mut table, now) = (Table::of_expiring_keys(MEMBER_TTL), Instant::now());
+        table.update(news("a", 1, Some(1)), now);
         table.compare(Vec::new(), now + 5 * SECOND);
         assert_eq!(shown(&table), [("a", 1)]);
         table.compare(Vec::new(), now + 7 * SECOND);
@@ -136,23 +138,23 @@ mod tests {
 
     #[test]
     fn one_that_is_silent_for_too_long_is_gone_even_when_it_is_still_read() {
-        let (mut table, now) = (Table::of_the_living(MEMBER_TTL), Instant::now());
-        table.hear(news("a", 1, Some(1)), now);
+        let (mut table, now) = (Table::of_expiring_keys(MEMBER_TTL), Instant::now());
+        table.update(news("a", 1, Some(1)), now);
         table.compare(vec![news("a", 1, Some(1))], now + 13 * SECOND);
         assert_eq!(shown(&table), []);
     }
 
     #[test]
     fn what_one_reading_leaves_out_is_back_with_the_next() {
-        let (mut table, now) = (Table::of_what_stays(MEMBER_TTL), Instant::now());
+        let (mut table, now) = (Table::of_permanent_keys(MEMBER_TTL), Instant::now());
         let whole = || vec![news("a", 1, Some(1)), news("b", 2, Some(2))];
         table.compare(whole(), now);
         table.compare(vec![news("a", 1, Some(1))], now + 7 * SECOND);
         assert_eq!(shown(&table), [("a", 1)]);
         assert!(!table.compare(whole(), now + 10 * SECOND), "that is nothing new");
         assert_eq!(shown(&table), [("a", 1), ("b", 2)]);
-        // Who has to say again and again that it lives is not brought back by what is old.
-        let mut living = Table::of_the_living(MEMBER_TTL);
+        // A key that expires is not restored by an old reading.
+        let mut living = Table::of_expiring_keys(MEMBER_TTL);
         living.compare(whole(), now);
         living.compare(Vec::new(), now + 7 * SECOND);
         living.compare(whole(), now + 8 * SECOND);
@@ -163,8 +165,8 @@ mod tests {
 
     #[test]
     fn a_bucket_that_was_recreated_is_believed_after_a_while() {
-        let (mut table, now) = (Table::of_what_stays(MEMBER_TTL), Instant::now());
-        table.hear(news("a", 900, Some(1)), now);
+        let (mut table, now) = (Table::of_permanent_keys(MEMBER_TTL), Instant::now());
+        table.update(news("a", 900, Some(1)), now);
         table.compare(vec![news("a", 3, Some(2))], now + SECOND);
         assert_eq!(shown(&table), [("a", 1)]);
         table.compare(vec![news("a", 3, Some(2))], now + 13 * SECOND);

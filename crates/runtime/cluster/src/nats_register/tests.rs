@@ -183,7 +183,7 @@ async fn what_is_seen_goes_on_after_the_server_was_away() {
 async fn a_name_that_cannot_be_a_key_is_refused() {
     let server = server();
     let error = register(&server).await.heartbeat(&member("a.b c")).await.unwrap_err();
-    assert!(error.0.contains("the instance name \"a.b c\" must be made of"), "{error}");
+    assert!(error.0.contains("the instance name \"a.b c\" must consist of"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -144,7 +144,7 @@ async fn what_is_stored_when_the_leases_have_run_out_is_not_acknowledged() {
     let [east, _west] = third.joined(&stage).await;
     let settings = journal_nats::Settings {
         servers: Servers(vec![stage.east_url()]),
-        login: Login::Nobody,
+        login: Login::Anonymous,
         tls: Tls::default(),
         installation: Installation { name: I.to_owned(), partitions: 1, inbox_bytes_max: None },
         replicas: 1,

@@ -1,4 +1,4 @@
-//! Reading frames: exactly those that were asked for, or an error.
+//! Reading frames: all that were asked for, or an error.
 
 use std::sync::atomic::Ordering;
 
@@ -12,13 +12,13 @@ use crate::frame::{Kind, Message, Position};
 use crate::limits::PLACES_MAX;
 use crate::wire::{Bounds, Wire};
 
-/// Where a frame is.
+/// Where a frame is in the stream.
 pub(super) enum Located {
     /// Directly after this message, or after claims that follow it.
     After(Position),
-    /// At this sequence, which is the first of the stream: what came before is not known any more.
+    /// At this sequence, the first of the stream: the message before it was trimmed.
     First(u64),
-    /// It was not written yet.
+    /// Past the end: the frame does not exist yet.
     NotYet,
 }
 
@@ -35,7 +35,7 @@ impl Events {
             return Err(self.trimmed(from, allowed));
         }
         match self.read_from(wire, from, bytes_max).await {
-            // What was remembered may be of a history that was replaced, when regions have changed by force.
+            // The remembered positions may be of a stream that a forced promotion has replaced.
             Err(ReadError::Damaged { .. }) if self.forget_places() => {
                 self.read_from(wire, from, bytes_max).await
             }
@@ -52,7 +52,7 @@ impl Events {
         let (last, next) = match self.locate(wire, from).await? {
             Located::NotYet => return Ok(Vec::new()),
             Located::After(position) => (Some(position), position.sequence() + 1),
-            // Nothing is left that the first message could be checked against.
+            // There is no previous message against which the first one could be checked.
             Located::First(sequence) => (None, sequence),
         };
         if next > self.known.load(Ordering::Relaxed) {
@@ -61,7 +61,7 @@ impl Events {
         self.read_on(wire, from, last, next, bytes_max).await
     }
 
-    /// The checksum of a frame's message, by which its history is known; 0 before the first frame.
+    /// The checksum of a frame's message, which identifies its history; 0 before the first frame.
     pub(crate) async fn mark<W: Wire>(&self, wire: &W, frame: Seq) -> Result<u32, ReadError> {
         if frame == Seq::ZERO {
             return Ok(0);
@@ -82,14 +82,14 @@ impl Events {
             };
             match message.kind {
                 Kind::Frame(_) if message.number == frame => return Ok(position.checksum),
-                // Claims lie between frames.
+                // There may be claims between frames.
                 Kind::Claim if message.number < frame => sequence += 1,
                 Kind::Frame(_) | Kind::Claim => return Err(absent()),
             }
         }
     }
 
-    /// Whether the events continue after this frame with this mark.
+    /// Whether the frame with this mark is in the history of the events.
     pub(crate) async fn has<W: Wire>(&self, wire: &W, frame: Seq, mark: u32) -> Result<bool, ReadError> {
         if frame == Seq::ZERO {
             return Ok(true);
@@ -101,13 +101,13 @@ impl Events {
         };
         match found {
             Ok(found) => Ok(found == mark),
-            // Events are trimmed up to a snapshot of their own history: one that ends earlier is of no use.
+            // Events are trimmed up to a snapshot of their own history: a snapshot that ends earlier cannot be used.
             Err(ReadError::Trimmed { first, .. }) => Ok(frame.next() >= first),
             Err(error) => Err(error),
         }
     }
 
-    /// Frames from the message at `next` on, which follows `last`.
+    /// The frames from the message at `next` on, which follows `last`.
     async fn read_on<W: Wire>(
         &self,
         wire: &W,
@@ -158,7 +158,7 @@ impl Events {
         Ok((message, position))
     }
 
-    /// Finds a frame: where a read before this one ended, by what the owner knows, or by search, since numbers rise.
+    /// Finds a frame: where an earlier read ended, or by binary search, because numbers rise.
     pub(super) async fn locate<W: Wire>(&self, wire: &W, frame: Seq) -> Result<Located, ReadError> {
         if let Some(place) = self.lock().places.get(&frame) {
             return Ok(Located::After(*place));
@@ -180,7 +180,7 @@ impl Events {
         if frame < first_frame {
             return Err(self.trimmed(frame, first_frame));
         }
-        // The sequence is the number plus the epoch, which lies between the first and the last.
+        // The sequence is the number plus the epoch, which is between those of the first and the last message.
         let mut low = bounds.first.max(frame.0 + first.epoch.0);
         let mut high = bounds.last.min(frame.0 + last.epoch.0);
         while low < high {
@@ -215,7 +215,7 @@ impl Events {
         }
     }
 
-    /// The first frame of a stream that others may be trimming at this moment.
+    /// The first frame of a stream that may be trimmed at the same time.
     async fn first_of<W: Wire>(&self, wire: &W, mut bounds: Bounds) -> Result<Seq, String> {
         loop {
             match self.head(wire, bounds.first).await {
@@ -231,7 +231,7 @@ impl Events {
         ReadError::Trimmed { partition: self.partition, from, first }
     }
 
-    /// Whether there was anything to forget.
+    /// Forgets where reads have ended. Returns whether there was anything to forget.
     fn forget_places(&self) -> bool {
         let places = std::mem::take(&mut self.lock().places);
         !places.is_empty()
@@ -241,7 +241,7 @@ impl Events {
         let mut state = self.lock();
         state.places.insert(position.number.next(), position);
         if state.places.len() > PLACES_MAX {
-            // Readers go on, so the lowest is the least likely to be asked for.
+            // Readers move forward, so the lowest position is the least likely to be needed.
             state.places.pop_first();
         }
     }

@@ -1,4 +1,4 @@
-//! Forgetting frames that a snapshot contains.
+//! Trimming: deletes frames that a snapshot contains.
 
 use journal::ReadError;
 use types::Seq;
@@ -10,9 +10,8 @@ use crate::jetstream::JetStreamError;
 use crate::wire::Wire;
 
 impl Events {
-    /// Forgets what lies below `first`, for an owner that claimed its partition while the stream was open under this epoch
-    /// of the region. The last message stays in any case: the next claim takes the epoch, the number
-    /// and the checksum from it.
+    /// Deletes the frames below `first`, for an owner that claimed its partition while the stream was open under this epoch of
+    /// the region. The last message always stays: the next claim takes the epoch, the number and the checksum from it.
     pub(crate) async fn trim<W: Wire>(
         &self,
         wire: &W,
@@ -24,7 +23,7 @@ impl Events {
         }
         let sequence = match self.place_of(wire, first).await {
             Ok(Some(sequence)) => sequence,
-            // Records past the tail are not affected; all before it may go, and the last message stays.
+            // All frames may be deleted, but the last message stays.
             Ok(None) => {
                 let last = fetch::bounds(wire, &self.stream).await.last;
                 if last == 0 {
@@ -32,12 +31,12 @@ impl Events {
                 }
                 let tail = self.last_position(wire, last).await;
                 let Some(tail) = tail.map_err(|error| JetStreamError::NotReady(error.to_string()))? else {
-                    // Others have trimmed further.
+                    // Another owner has trimmed further.
                     return Ok(());
                 };
                 let tail = tail.number;
                 if tail >= first {
-                    // It was written meanwhile, and others after it: they must not go with those before it.
+                    // The frame was appended meanwhile, and others after it: they must stay.
                     return Box::pin(self.trim(wire, opened, first)).await;
                 }
                 return self.purge(wire, opened, (last, first.min(tail.next()))).await;
@@ -48,7 +47,7 @@ impl Events {
         self.purge(wire, opened, (sequence, first)).await
     }
 
-    /// Forgets the messages below a sequence, and frames below `allowed`.
+    /// Deletes the messages below a sequence; frames below `allowed` are not read any more.
     async fn purge<W: Wire>(
         &self,
         wire: &W,
@@ -63,7 +62,7 @@ impl Events {
         fetch::purge(wire, &self.stream, opened, sequence).await
     }
 
-    /// The sequence of a frame, or `None` when it was not written yet.
+    /// The sequence of a frame, or `None` if the frame does not exist yet.
     async fn place_of<W: Wire>(&self, wire: &W, frame: Seq) -> Result<Option<u64>, ReadError> {
         if let Some(owned) = self.lock().owned {
             let own = frame > owned.since;
@@ -74,7 +73,7 @@ impl Events {
         match self.locate(wire, frame).await? {
             Located::NotYet => Ok(None),
             Located::First(sequence) => Ok(Some(sequence)),
-            // Claims that lie between may stay.
+            // Claims before the frame may stay.
             Located::After(position) => {
                 let next = position.sequence() + 1;
                 let last = fetch::bounds(wire, &self.stream).await.last;

@@ -1,9 +1,10 @@
-//! An inbox that ends before what was taken out of it: its stream was restored from an older backup, or created again.
+//! Gaps: an inbox whose stream ends before the last request that the events have taken, because it was restored from an
+//! older backup or created again.
 //!
-//! New requests would get numbers that the events know as taken, and would be passed over. What the events have taken
-//! up is theirs, so nothing but numbers is missing, and the inbox continues after them. Whoever finds the gap closes it:
-//! when the journal is opened, before anything can be acknowledged; when a partition is claimed; when a request was
-//! stored at a number that was there before; and when the room is looked at.
+//! New requests would get numbers that count as taken, and would never be processed. The events contain the requests that
+//! they have taken, so only numbers are missing, and the inbox continues after them. A gap is closed when the journal is
+//! opened, before anything can be acknowledged; when a partition is claimed; when a request was stored at a number that
+//! existed before; and when the free room is read.
 
 use bytes::Bytes;
 use journal::AppendError;
@@ -17,18 +18,18 @@ use crate::limits::{GAP_FILLED_MAX, SHORT_MAX};
 use crate::names;
 use crate::wire::{Bounds, Outgoing, PublishError, Wire};
 
-/// How sure it is that the stream ends too early.
+/// How certain it is that the stream ends too early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shortness {
-    /// A leader that was just elected may still be reading what it has; it is asked again for a while.
+    /// A leader that was just elected may still be reading its store; it is asked again for a while.
     Supposed,
-    /// A message was stored at a number that was there before.
+    /// A message was stored at a number that existed before.
     Seen,
 }
 
 impl Inbox {
-    /// Makes sure that the next message comes after all that the events have taken; `Full` when there is no room
-    /// for that.
+    /// Ensures that the next message comes after the last request that the events have taken; `Full` if there is no room for
+    /// that.
     pub(crate) async fn close_gap<W: Wire>(&self, wire: &W, shortness: Shortness) -> Result<(), AppendError> {
         let known_number = *self.tail.borrow();
         let known = batch::sequence_of(known_number);
@@ -41,15 +42,15 @@ impl Inbox {
             ends = bounds.last,
             taken_up,
             known,
-            "the inbox ends before what was taken out of it: its stream was restored or created again; it continues after \
-             that, and requests that waited in it and are not there any more are lost"
+            "closing the gap of an inbox whose stream was restored or created again: it ends before the last request that was \
+             taken; requests that waited in it are lost"
         );
         self.gaps.inc();
-        // An owner may have read on after its last frame, and passes over what gets those numbers.
+        // An owner may have read further than its last frame, and would skip requests that get those numbers.
         let target = taken_up.max(known.min(taken_up + GAP_FILLED_MAX));
         let last = self.advance(wire, taken_up, target).await?;
         self.tail.send_if_modified(|tail| {
-            // What was stored meanwhile has raised it.
+            // Messages that were stored meanwhile have closed the gap.
             let falls = *tail == known_number && batch::last_number(last) < known_number;
             if falls {
                 *tail = batch::last_number(last);
@@ -59,17 +60,17 @@ impl Inbox {
         Ok(())
     }
 
-    /// Notes how the stream was found, and closes its gap when there is one.
+    /// Learns the bounds of the stream, and closes its gap if there is one.
     pub(crate) async fn see<W: Wire>(&self, wire: &W, bounds: &Bounds) {
         if batch::last_number(bounds.last) >= *self.tail.borrow() {
             self.learn(bounds.last);
         } else if let Err(error) = self.close_gap(wire, Shortness::Supposed).await {
-            tracing::error!(inbox = self.stream, %error, "the inbox ends before what was taken out of it");
+            tracing::error!(inbox = self.stream, %error, "could not close the gap of an inbox");
         }
     }
 
-    /// The last message of the inbox that any owner may have taken up, as the last message of the events says. When
-    /// that cannot be read, nobody can claim the partition, and the claim says so.
+    /// The last message of the inbox whose requests any owner may have taken, according to the last message of the events. If
+    /// that cannot be read, the partition cannot be claimed, and the claim reports it.
     async fn taken_up<W: Wire>(&self, wire: &W) -> u64 {
         let last = fetch::bounds(wire, &self.events).await.last;
         if last == 0 {
@@ -79,7 +80,7 @@ impl Inbox {
         fetch(wire, &self.events, last, check).await.map_or(0, |(message, _)| message.inbox)
     }
 
-    /// What the stream holds, when it takes messages and surely ends before `whole`.
+    /// The bounds of the stream, if it is open and certainly ends before `whole`.
     async fn short_bounds<W: Wire>(&self, wire: &W, whole: u64, shortness: Shortness) -> Option<Bounds> {
         let mut backoff = Backoff::new();
         let looks = match shortness {
@@ -89,7 +90,7 @@ impl Inbox {
         let mut short = 0;
         loop {
             let bounds = fetch::bounds(wire, &self.stream).await;
-            // In a region that is not active nothing is stored, and its promotion closes the gap.
+            // A region that is not active stores nothing, and its promotion closes the gap.
             if bounds.last >= whole || bounds.opened.is_none() {
                 return None;
             }
@@ -101,17 +102,17 @@ impl Inbox {
         }
     }
 
-    /// Uses up the numbers through `target`; answers with the end of the stream.
+    /// Uses up the numbers through `target`; returns the end of the stream.
     async fn advance<W: Wire>(&self, wire: &W, taken_up: u64, target: u64) -> Result<u64, AppendError> {
         let mut backoff = Backoff::new();
         loop {
             let bounds = fetch::bounds(wire, &self.stream).await;
             let Some(opened) = bounds.opened.filter(|_| bounds.last < target) else { return Ok(bounds.last) };
             if bounds.last + GAP_FILLED_MAX < taken_up {
-                // So far behind, all that is there has been taken up. A stream that is purged beyond its end goes on
-                // there, which spares years of messages.
+                // Across such a gap, all existing requests were taken. A stream that is purged beyond its end continues
+                // there, which saves storing millions of empty messages.
                 if let Err(error) = wire.purge(&self.stream, taken_up + 1).await {
-                    tracing::debug!(inbox = self.stream, %error, "the inbox was not moved on");
+                    tracing::debug!(inbox = self.stream, %error, "could not move an inbox forward; retrying");
                     backoff.wait().await;
                 }
             } else if !self.fill(wire, opened, bounds.last, target).await? {
@@ -120,7 +121,7 @@ impl Inbox {
         }
     }
 
-    /// Stores messages without requests; false when it is not known how far that came.
+    /// Stores empty messages; false if it is unknown how many were stored.
     async fn fill<W: Wire>(
         &self,
         wire: &W,
@@ -132,7 +133,7 @@ impl Inbox {
             let nothing = wire.publish(Outgoing {
                 stream: self.stream.clone(),
                 subject: names::subject_in(&self.subject, opened),
-                // Of several who fill it, one stores each message; requests that come meanwhile have their place.
+                // If several processes fill the gap, one of them stores each message. Requests that arrive meanwhile are kept.
                 expected_last: Some(last),
                 message_id: None,
                 payload: batch::nothing(self.partition),

@@ -48,8 +48,8 @@ impl Inbox {
         Ok(records)
     }
 
-    /// Forgets the messages of which all requests lie below `first`, for an owner that claimed its partition while the
-    /// streams were open under this epoch of the region.
+    /// Deletes the messages all of whose requests are below `first`, for an owner that claimed its partition while the streams
+    /// were open under this epoch of the region.
     pub(crate) async fn trim<W: Wire>(
         &self,
         wire: &W,

@@ -55,7 +55,7 @@ async fn options(servers: &Servers, login: &Login, tls: &Tls) -> Result<ConnectO
             RECONNECT_PAUSE_MAX.min(Duration::from_millis(50) * attempts)
         });
     match login {
-        Login::Nobody => Ok(options),
+        Login::Anonymous => Ok(options),
         Login::Password { user, password } => Ok(options.user_and_password(user.clone(), password.clone())),
         Login::Credentials(file) => {
             let read = options.credentials_file(file).await;

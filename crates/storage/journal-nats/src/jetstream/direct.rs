@@ -1,4 +1,4 @@
-//! Direct reads: answered by any replica of a stream, which may lag, and without base64 around the payload.
+//! Direct reads: any replica of a stream responds, which may lag, and the payload is not encoded in base64.
 
 use async_nats::{Message, Request};
 use bytes::Bytes;
@@ -38,7 +38,7 @@ pub(crate) struct DirectBatch {
 /// How a batch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BatchEnd {
-    /// The replica has said that it has sent all, and how many more match the request.
+    /// The replica has sent everything that fits; `pending` more messages match the request.
     Complete { pending: u64 },
     /// The next message did not arrive in time.
     CutShort,

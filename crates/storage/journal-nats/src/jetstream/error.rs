@@ -90,7 +90,7 @@ fn refusal(request: &str, error: ApiError) -> JetStreamError {
     let ApiError { code: status, err_code: code, description } = error;
     match code {
         code::STREAM_NOT_FOUND => JetStreamError::Missing { request: request.to_owned() },
-        // Without a leader nobody has decided anything.
+        // Without a leader the request was not decided.
         code::NO_META_LEADER | code::NO_STREAM_LEADER => JetStreamError::unreachable(request, description),
         code => JetStreamError::Refused { request: request.to_owned(), status, code, description },
     }

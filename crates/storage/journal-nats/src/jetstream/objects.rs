@@ -1,7 +1,7 @@
 //! Objects: content of any size in a bucket, as every client of NATS reads it.
 //!
-//! `async-nats` cuts content into chunks, computes digests and puts them together again. Nothing is decided by what it
-//! says exists: names, versions and chunks are listed with requests to the leader of the bucket's stream.
+//! `async-nats` cuts content into chunks, computes digests and puts them together again. It is
+//! not asked which objects exist: names, versions and chunks are listed with requests to the leader of the stream.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,5 +1,5 @@
-//! Where an installation keeps its snapshots, noted with its control stream: an instance that looks elsewhere finds none,
-//! and the events before them are gone.
+//! The address of the snapshot store, recorded in the metadata of the control stream: an instance with another address would
+//! find no snapshots, and the events before them are trimmed.
 
 use serde_json::{Map, Value, json};
 use types::PartitionId;
@@ -13,8 +13,8 @@ use crate::open::OpenError;
 
 const SNAPSHOTS: &str = "sortie.snapshots";
 
-/// Notes the place of the snapshots when none is noted yet, and refuses another one. Each region has a note of its own:
-/// what is noted with a stream goes with it to the pair, which may keep its snapshots elsewhere.
+/// Records the address of the snapshot store if none is recorded, and refuses a different one. Each region has its own
+/// entry: metadata is mirrored to the pair, which may keep its snapshots elsewhere.
 pub async fn note_snapshots(
     jetstream: &JetStream,
     installation: &Installation,
@@ -46,7 +46,7 @@ async fn note(
     }
     let subject = names::events_subject(&installation.name, PartitionId::CONTROL);
     if config.mirror.is_some() || !is_opened_as(&config.subjects, &[subject]) {
-        // It is not this region's to change.
+        // Only the active region changes the stream.
         return Ok(Ok(()));
     }
     put(&mut found, key, address);

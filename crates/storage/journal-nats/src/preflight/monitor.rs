@@ -1,4 +1,4 @@
-//! What servers say on their monitoring ports: one plain request of HTTP each.
+//! The reports of servers from their monitoring ports: one plain HTTP request each.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,18 +13,22 @@ use crate::open::OpenError;
 
 const SCHEME: &str = "http://";
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// What a server says about itself has some kilobytes.
+/// The report of a server has a few kilobytes.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
-/// What those say that answer; an address that cannot be one is refused.
+/// The reports of the servers that respond; an invalid address is an error.
 pub(super) async fn ask_all(urls: &[String]) -> Result<BTreeMap<String, Varz>, OpenError> {
     if let Some(url) = urls.iter().find(|url| !url.starts_with(SCHEME)) {
         let why = format!("a monitoring address begins with {SCHEME}");
         return Err(OpenError::Address { address: url.clone(), why });
     }
     let asked = urls.iter().map(|url| async move {
-        let answer = timeout(ANSWER_MAX, ask(url)).await.unwrap_or_else(|_| Err("no answer".to_owned()));
-        answer.inspect_err(|why| tracing::debug!(url, why, "a NATS server's monitoring is silent")).ok()
+        let answer = timeout(ANSWER_MAX, ask(url)).await.unwrap_or_else(|_| Err("timed out".to_owned()));
+        answer
+            .inspect_err(|why| {
+                tracing::debug!(url, why, "the monitoring port of a NATS server does not respond")
+            })
+            .ok()
     });
     let answers = join_all(asked).await.into_iter().flatten();
     Ok(answers.map(|varz| (varz.server_name.clone(), varz)).collect())
@@ -38,6 +42,6 @@ async fn ask(url: &str) -> Result<Varz, String> {
     let mut answer = Vec::new();
     let read = stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).await;
     read.map_err(|error| error.to_string())?;
-    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or("no answer of HTTP")?;
-    serde_json::from_slice(&answer[end + 4..]).map_err(|error| format!("the answer makes no sense: {error}"))
+    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or("not an HTTP response")?;
+    serde_json::from_slice(&answer[end + 4..]).map_err(|error| format!("invalid response: {error}"))
 }

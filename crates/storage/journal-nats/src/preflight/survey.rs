@@ -1,4 +1,4 @@
-//! Looking at the servers for as long as they are used: one may come back otherwise than it went, and all fill up.
+//! Checks the servers for as long as they are used: a server may return with another configuration, and storage fills up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::{Asker, Varz};
 use crate::limits::ROOM_PERIOD;
 use crate::wire::Storage;
 
-/// What the servers said of themselves when they were last asked.
+/// What the servers reported when they were last asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// The room of the server that has the smallest part of its own left.
+    /// The storage of the server with the smallest free part.
     pub storage: Option<Storage>,
-    /// Servers that would lose what they acknowledge, with what to change.
+    /// Servers that would lose acknowledged messages, with what to change.
     pub unfit: BTreeMap<String, String>,
-    /// Servers that should answer and do not.
+    /// Servers that should respond and do not.
     pub silent: usize,
 }
 
@@ -55,28 +55,30 @@ impl ServerWatch {
 
 struct Watch {
     asker: Asker,
-    /// How many servers keep each stream: as many must be there.
+    /// The replicas of each stream: so many servers must exist.
     replicas: usize,
-    /// All that ever answered and keep something.
+    /// All servers with JetStream that have ever responded.
     known: BTreeSet<String>,
     seen: Survey,
 }
 
 impl Watch {
-    /// Goes on from what the servers have said just now.
+    /// Continues from what the servers have just reported.
     fn new(asker: Asker, replicas: usize, servers: &BTreeMap<String, Varz>) -> Watch {
         let mut watch = Watch { asker, replicas, known: BTreeSet::new(), seen: Survey::default() };
         watch.look_at(servers);
         watch
     }
 
-    /// Asks and tells, until it is ended.
+    /// Asks the servers and publishes the survey, until it is aborted.
     async fn run(mut self, surveys: Arc<watch::Sender<Survey>>) {
         loop {
             sleep(ROOM_PERIOD).await;
             match self.asker.ask().await {
                 Ok(servers) => self.look_at(&servers),
-                Err(error) => tracing::debug!(%error, "the NATS servers cannot be asked how they are"),
+                Err(error) => {
+                    tracing::debug!(%error, "could not ask the NATS servers for their configuration")
+                }
             }
             self.publish(&surveys);
         }
@@ -100,13 +102,17 @@ impl Watch {
         let unfit: BTreeMap<String, String> = unfit.collect();
         for (server, why) in &unfit {
             if self.seen.unfit.get(server) != Some(why) {
-                tracing::error!(server, why, "a NATS server may lose what it acknowledges");
+                tracing::error!(
+                    server,
+                    why,
+                    "NATS server fails the preflight check: it may lose acknowledged messages"
+                );
             }
         }
         for server in self.seen.unfit.keys().filter(|server| !unfit.contains_key(*server)) {
-            tracing::info!(server, "a NATS server that was unfit is fit, or silent");
+            tracing::info!(server, "NATS server passes the preflight check again, or no longer responds");
         }
-        // When nobody answers, what was seen last is the best that is known.
+        // If no server responds, the last known storage is kept.
         let storage = keeping().filter_map(|(_, server)| server.storage()).reduce(Storage::tighter);
         self.seen = Survey {
             storage: storage.or(self.seen.storage),

@@ -36,7 +36,7 @@ pub fn settings(servers: Vec<String>) -> Settings {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     Settings {
         servers: Servers(servers),
-        login: Login::Nobody,
+        login: Login::Anonymous,
         tls: Tls::default(),
         installation: Installation {
             name: format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed)),

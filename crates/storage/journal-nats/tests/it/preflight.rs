@@ -46,17 +46,14 @@ async fn a_refused_login_and_a_malformed_address_are_permanent_errors() {
         let error = NatsJournal::open(&settings, MemorySnapshots::default()).await.map(drop).unwrap_err();
         assert!(error.is_of_settings(), "{error}");
         let error = error.to_string();
-        assert!(
-            error.contains("does not let in the user \"somebody\"") && !error.contains("wrong"),
-            "{error}"
-        );
+        assert!(error.contains("rejects the user \"somebody\"") && !error.contains("wrong"), "{error}");
     }
     let unusable = settings(vec!["http://me:hidden@127.0.0.1:4222".to_owned()]);
     let error = NatsWire::connect(&unusable).await.map(drop).unwrap_err();
     assert!(error.is_of_settings(), "{error}");
     assert_eq!(
         error.to_string(),
-        "http://127.0.0.1:4222 is not an address: invalid scheme for NATS server URL: http"
+        "http://127.0.0.1:4222 is not a valid address: invalid scheme for NATS server URL: http"
     );
     let away = settings(vec!["nats://127.0.0.1:1".to_owned()]);
     let error = NatsWire::connect(&away).await.map(drop).unwrap_err();
@@ -70,9 +67,9 @@ async fn without_a_proof_of_all_servers_it_is_refused() {
 
     let few = Proof::Monitoring(shared_monitors()[..2].to_vec());
     let few = refused(&Settings { proof: few, ..settings(shared()) }).await;
-    assert!(few.starts_with("2 of NATS's servers with JetStream") && few.contains("3 are needed"), "{few}");
+    assert!(few.starts_with("2 NATS servers with JetStream") && few.contains("3 are needed"), "{few}");
 
-    let nobody = Proof::SystemAccount(Login::Nobody);
+    let nobody = Proof::SystemAccount(Login::Anonymous);
     let nobody = refused(&Settings { proof: nobody, ..settings(shared()) }).await;
     assert!(nobody.contains("check that system_user belongs to the system account"), "{nobody}");
 }
@@ -92,7 +89,7 @@ async fn with_a_server_away_streams_that_are_there_are_opened_and_none_are_made(
         let silent = survey.wait_for(|survey| survey.silent == 1);
         tokio::time::timeout(PATIENCE, silent).await.expect("one is silent").unwrap();
         let error = refused(&Settings { proof, ..settings(servers.urls()) }).await;
-        assert!(error.contains("2 of NATS's servers") && error.contains("3 are needed"), "{error}");
+        assert!(error.contains("2 NATS servers") && error.contains("3 are needed"), "{error}");
     }
     servers.kill(1);
     let error = refused(&Settings { proof: Proof::Monitoring(servers.monitor_urls()), ..there }).await;

@@ -94,15 +94,18 @@ async fn a_server_that_does_not_prove_its_name_is_refused_for_good() {
     let table = [
         (
             stranger.issue(HOST).unwrap(),
-            "UnknownIssuer; give the certificate of the servers' authority in tls_ca_file",
+            "UnknownIssuer; set tls_ca_file to the certificate of the servers' authority",
         ),
         (authority.issue_expired(HOST).unwrap(), "renew the certificate of the server"),
-        (authority.issue("other.test").unwrap(), "use a name that the certificate is for"),
+        (authority.issue("other.test").unwrap(), "connect to a name that is in the certificate"),
     ];
     for (shown, told) in table {
         let servers = server(authority.nats_tls(&shown));
         let error = refused_for_good(&one(by_tls(&servers), trusting(&authority))).await;
-        assert!(error.starts_with(&format!("no TLS with NATS at {}: ", by_tls(&servers)[0])), "{error}");
+        assert!(
+            error.starts_with(&format!("the TLS handshake with NATS at {} failed: ", by_tls(&servers)[0])),
+            "{error}"
+        );
         assert!(error.contains(told), "{told}: {error}");
     }
     // A server says by itself that it wants TLS; the machine does not trust it.
@@ -116,9 +119,9 @@ async fn a_missing_client_certificate_is_reported() {
     let [authority, stranger] = [(); 2].map(|()| Authority::new().unwrap());
     let servers = server(authority.nats_mutual_tls(&authority.issue(HOST).unwrap()));
     let error = refused_for_good(&one(by_tls(&servers), trusting(&authority))).await;
-    assert!(error.contains("give tls_certificate_file and tls_key_file"), "{error}");
+    assert!(error.contains("set tls_certificate_file and tls_key_file"), "{error}");
     for shown in [stranger.issue("sortie").unwrap(), authority.issue_expired("sortie").unwrap()] {
-        let told = format!("does not take the certificate in {}", shown.file.display());
+        let told = format!("rejects the certificate in {}", shown.file.display());
         let error = refused_for_good(&one(by_tls(&servers), showing(shown, trusting(&authority)))).await;
         assert!(error.contains(&told), "{told}: {error}");
     }

@@ -1,4 +1,4 @@
-//! Sending one guarded message until its fate is known.
+//! The guarded append: publishes one message at the end of a stream until it is certain whether it is stored.
 
 use bytes::Bytes;
 
@@ -8,15 +8,15 @@ use crate::limits::{REPLICA_TRIES, SHORT_MAX};
 use crate::names;
 use crate::wire::{Outgoing, PublishError, Source, Wire};
 
-/// What became of a message.
+/// The outcome of a guarded append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Stored,
-    /// Another message has the sequence that it asked for, or will have it.
+    /// Another message has the sequence, or the stream was replaced: this message will never be stored.
     Refused,
 }
 
-/// Why a message has no fate.
+/// Why there is no outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SendError {
     Full,
@@ -24,7 +24,7 @@ pub(crate) enum SendError {
     Damaged(String),
 }
 
-/// Where a message goes: a stream, and where it was open when its end was looked at.
+/// The stream that a message is for, and the epoch under which it was open when its end was read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) stream: &'a str,
@@ -33,10 +33,10 @@ pub(crate) struct Place<'a> {
     pub(crate) opened: u64,
 }
 
-/// Sends a message that expects the stream to end at `last`; answers when it knows whether it is there.
+/// Publishes a message that expects the stream to end at `last`, and returns once the outcome is certain.
 ///
-/// The same bytes with the same expectation may be sent as often as it takes: only one message can have the next
-/// sequence, and whose it is can be read.
+/// The same bytes with the same expectation can be sent any number of times: only one message can get the next sequence,
+/// and which one it is can be read.
 pub(crate) async fn send<W: Wire>(
     wire: &W,
     place: Place<'_>,
@@ -63,7 +63,7 @@ pub(crate) async fn send<W: Wire>(
                 return Err(SendError::Damaged(detail));
             }
             Err(PublishError::TooLarge) => return Err(SendError::TooLarge),
-            // A try before this one may be stored yet, however full the stream is now.
+            // An earlier attempt may still be stored, however full the stream is now.
             Err(PublishError::Full) if !open => return Err(SendError::Full),
             Err(PublishError::Full | PublishError::WrongLast) => {}
             Err(PublishError::Unknown(_)) => open = true,
@@ -83,7 +83,7 @@ pub(crate) async fn send<W: Wire>(
             )));
         }
         if backoff.should_log() {
-            tracing::warn!(stream, sequence, "whether a message was stored is not known yet, asking again");
+            tracing::warn!(stream, sequence, "outcome of an append is unknown; retrying");
         }
         backoff.wait().await;
     }
@@ -92,11 +92,11 @@ pub(crate) async fn send<W: Wire>(
 enum Seen {
     Ours,
     Others,
-    /// The stream ends before the sequence, here.
+    /// The stream ends here, before the sequence.
     EndsBefore(u64),
-    /// It should be there, and nobody has it unharmed.
+    /// The message should exist, but no replica has it undamaged.
     Unreadable,
-    /// Nobody answered.
+    /// There was no response.
     Nothing,
 }
 
@@ -114,10 +114,10 @@ async fn look<W: Wire>(wire: &W, place: Place<'_>, sequence: u64, ours: &Bytes) 
             }
         }
         Ok(None) => match wire.bounds(stream).await {
-            // A change of regions has reopened it: nothing that was sent before it gets there any more.
+            // A promotion has reopened the stream under another epoch: earlier messages do not reach it any more.
             Ok(bounds) if bounds.opened.is_some_and(|opened| opened != place.opened) => return Seen::Others,
             Ok(bounds) if bounds.last < sequence => return Seen::EndsBefore(bounds.last),
-            // Whoever purged it has taken the partition and gone on.
+            // Another owner has claimed the partition, continued, and trimmed the message.
             Ok(bounds) if bounds.first > sequence => return Seen::Others,
             Ok(_) => {}
             Err(_) => return Seen::Nothing,

@@ -1,4 +1,4 @@
-//! A store that is asked again for a while: one unanswered request must not cost a partition.
+//! Retries the requests to a store: one failed request must not cost a partition.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use bytes::Bytes;
 
 use crate::store::{Store, StoreError};
 
-/// Tries of one question, with pauses of 0.1 s, 0.2 s, … between them: 6 s in all.
+/// Attempts of one request, with pauses of 0.1 s, 0.2 s, … between them: 6 s in total.
 const TRIES_MAX: u32 = 7;
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
 
-/// Asks another store until it answers, or has not for too long.
-pub(super) struct Patient<S>(pub S);
+/// Repeats the requests to another store a few times.
+pub(super) struct Retrying<S>(pub S);
 
-impl<S: Store> Store for Patient<S> {
+impl<S: Store> Store for Retrying<S> {
     async fn put(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         let mut tries = Tries::new();
         loop {
@@ -44,12 +44,12 @@ impl<S: Store> Store for Patient<S> {
         }
     }
 
-    /// Once: what stays is deleted after the next snapshot.
+    /// Without retries: objects that stay are deleted after the next snapshot.
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.0.delete(name).await
     }
 
-    /// Once, as above.
+    /// Without retries, as above.
     async fn sweep(&self, age: Duration) -> Result<(), StoreError> {
         self.0.sweep(age).await
     }
@@ -65,12 +65,12 @@ impl Tries {
         Tries { left: TRIES_MAX - 1, pause: PAUSE_FIRST }
     }
 
-    /// Waits, unless it has been tried often enough.
+    /// Waits before the next attempt; false if there were enough.
     async fn another(&mut self, error: &StoreError) -> bool {
         if self.left == 0 {
             return false;
         }
-        tracing::debug!(%error, "the store of snapshots is asked again");
+        tracing::debug!(%error, "retrying a request to the snapshot store");
         tokio::time::sleep(self.pause).await;
         self.left -= 1;
         self.pause *= 2;
