@@ -22,7 +22,7 @@ impl DynJournal {
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Calls a macro with the methods of [`Journal`], so that whoever forwards all of them does not list them again. The
+/// Calls a macro with the methods of [`Journal`], so that code that forwards all of them need not list them. The
 /// names of their types must be in scope where it is called.
 #[macro_export]
 macro_rules! journal_methods {
