@@ -56,7 +56,7 @@ impl ClusterLayout {
             for member in 0..MEMBERS as u16 {
                 let offset = place * REGION_STRIDE + member;
                 let number = member + 1;
-                let mut at = |base: u16, door: u16| ports.take(base, door + offset);
+                let mut at = |base: u16, port: u16| ports.take(base, port + offset);
                 let nats = format!("{name}-nats-{number}");
                 region.nats.push(NatsNode {
                     directory: directory.join(&nats),

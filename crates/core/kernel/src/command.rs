@@ -110,6 +110,6 @@ pub enum Rejection {
     #[error("the run is being undone: it cannot go forward again; submit a new request")]
     OnlyBack,
     /// The attempt was not under way: a late or repeated answer.
-    #[error("the attempt is not under way")]
+    #[error("the attempt is not running")]
     Stale,
 }

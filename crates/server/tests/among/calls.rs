@@ -241,8 +241,8 @@ async fn only_instances_hand_over_messages_whole() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_answers_clients_only_in_its_roles_and_the_others_always() {
     let none = Roles { ingest: false, engine: false, rest: false };
-    let (door, owner) = (Roles { ingest: true, ..none }, Roles { engine: true, ..none });
-    let world = World::with_roles([door, owner, Roles::ALL]).await;
+    let (ingest_only, owner) = (Roles { ingest: true, ..none }, Roles { engine: true, ..none });
+    let world = World::with_roles([ingest_only, owner, Roles::ALL]).await;
     for partition in (0..PARTITIONS).map(PartitionId) {
         world.give(1, partition).await;
     }

@@ -103,7 +103,7 @@ pub const CODES: &[Code] = &[
         "the detail lists those that do",
     ),
     Code::new(409, "only_back", "the run is being undone and cannot go forward", "submit a new request"),
-    Code::new(409, "stale", "the attempt is not under way", ""),
+    Code::new(409, "stale", "the attempt is not running", ""),
     Code::new(409, "route_taken", "another workflow has this route", "choose another"),
     Code::new(
         409,
@@ -140,7 +140,7 @@ pub const CODES: &[Code] = &[
     Code::new(
         409,
         "too_many_bulks",
-        "the maximum number of bulks is under way",
+        "the maximum number of bulks is running",
         "wait for one to end, or stop one",
     ),
     Code::new(

@@ -47,7 +47,7 @@ impl Router {
             }
         }
         Err(ApiError::Unsure(format!(
-            "run {id} was not found, and some partitions are held by nobody: it may be there"
+            "run {id} was not found, and some partitions have no owner: it may be there"
         )))
     }
 

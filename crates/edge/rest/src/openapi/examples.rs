@@ -485,8 +485,8 @@ const WITHOUT: [&str; 9] = [
 
 #[test]
 fn every_type_of_the_api_has_an_example() {
-    let doors = include_str!("../../../../core/api-types/src/lib.rs");
-    let exported = doors.split("pub use ").skip(1).flat_map(|part| {
+    let exports = include_str!("../../../../core/api-types/src/lib.rs");
+    let exported = exports.split("pub use ").skip(1).flat_map(|part| {
         let names = part.split(';').next().unwrap_or_default();
         names.split(|c: char| !c.is_alphanumeric()).filter(|name| name.starts_with(char::is_uppercase))
     });
@@ -496,5 +496,5 @@ fn every_type_of_the_api_has_an_example() {
     let used: BTreeSet<&str> = examples.into_iter().flat_map(words).collect();
     let missing: Vec<&str> = exported.filter(|name| !used.contains(name)).collect();
     assert_eq!(missing, [""; 0], "add an example here");
-    assert!(WITHOUT.iter().all(|name| doors.contains(name)));
+    assert!(WITHOUT.iter().all(|name| exports.contains(name)));
 }

@@ -95,18 +95,18 @@ async fn what_was_restored_and_not_taken_up_stays() {
 #[tokio::test]
 async fn an_instance_that_runs_while_an_inbox_is_replaced_acknowledges_nothing_below() {
     let settings = settings(shared());
-    let (owner, door) = (open(&settings).await, open(&settings).await);
+    let (owner, ingest) = (open(&settings).await, open(&settings).await);
     let taken_up = take_up(&owner, 5).await;
-    append(&door, "of before").await;
+    append(&ingest, "of before").await;
     assert_eq!(requests(&owner, ONE, taken_up.next()).await, ["of before"]);
     let claim = owner.claim(ONE).await.unwrap();
     let taken_up = *owner.inbox_tail(ONE).borrow();
     owner.append(ONE, claim.epoch, claim.events_tail, bytes("taken up")).await.unwrap();
 
     replace_inbox(&settings, 2).await;
-    let stored = append(&door, "new").await;
+    let stored = append(&ingest, "new").await;
     assert!(stored > taken_up, "{stored} is not after {taken_up}");
-    assert_eq!(door.gaps(), 1);
+    assert_eq!(ingest.gaps(), 1);
     // The owner goes on reading where it was.
     assert_eq!(requests(&owner, ONE, taken_up.next()).await, ["new"]);
 }

@@ -1,4 +1,4 @@
-//! Keepers over the register, which hold partitions of a journal that is a number.
+//! Memberships over the register, which own partitions of a journal that is a number.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
