@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod admission;
 mod azure;
 mod bad_input;
 mod bulk;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::Value;
-use server::{Config, TokenConfig};
+use server::{Config, Running, TokenConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -41,13 +41,18 @@ fn sample(path: &str) -> String {
     path.split('/').map(value).collect::<Vec<_>>().join("/")
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_route_refuses_without_a_token_before_it_reads_the_body() {
-    let directory = tempfile::tempdir().unwrap();
+/// A server that asks for tokens.
+async fn guarded(directory: &tempfile::TempDir) -> Running {
     let mut config = Config::dev(directory.path().join("data"), 0);
     let secret = Some("ops-secret-of-16-characters".to_owned());
     config.tokens.insert("ops".to_owned(), TokenConfig { role: "admin".to_owned(), sha256: None, secret });
-    let running = server::start(config).await.unwrap();
+    server::start(config).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_refuses_without_a_token_before_it_reads_the_body() {
+    let directory = tempfile::tempdir().unwrap();
+    let running = guarded(&directory).await;
     let document =
         call(running.address(), request(Method::GET, "/openapi.json", "")).await.expect(200).json();
     let mut refused = 0;
@@ -63,5 +68,35 @@ async fn every_route_refuses_without_a_token_before_it_reads_the_body() {
     }
     assert!(refused > 80, "the document lists all routes: {refused}");
     assert_eq!(document["paths"]["/livez"]["get"]["security"], Value::Array(Vec::new()));
+    running.stop().await;
+}
+
+/// The paths that the document does not list.
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_of_adapters_and_own_routes_refuse_without_a_token_before_they_read_the_body() {
+    let directory = tempfile::tempdir().unwrap();
+    let running = guarded(&directory).await;
+    let source = "name: orders\naccept: { route: /api/orders, id: .id }\nservices: { a: { url: 'http://a.test' } }\nsteps: { one: { call: { service: a, method: PUT, path: /x } } }\n";
+    running.apply(source).await.unwrap();
+    let azure = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler/jobCollections/c";
+    let classic = "/s/cloudservices/g/resources/scheduler/~/jobCollections/c/jobs/j";
+    for (method, path) in [
+        ("GET", azure.to_owned()),
+        ("PUT", azure.to_owned()),
+        ("POST", format!("{azure}/jobs/j/run")),
+        ("GET", "/subscriptions/s/providers/Microsoft.Scheduler/jobCollections".to_owned()),
+        ("GET", classic.to_owned()),
+        ("PUT", classic.to_owned()),
+        ("POST", "/api/orders".to_owned()),
+        ("PUT", "/api/orders/o-1".to_owned()),
+        ("GET", "/api/orders/o-1".to_owned()),
+        ("PATCH", "/api/orders/o-1".to_owned()),
+        ("DELETE", "/api/orders/o-1".to_owned()),
+        ("POST", "/ORDERS/Messages".to_owned()),
+        ("POST", "/t/subscriptions/s/$DeadLetterQueue/messages/head".to_owned()),
+    ] {
+        let line = reply_without_body(running.address(), method, &path).await;
+        assert!(line.starts_with("HTTP/1.1 401"), "{method} {path}: {line}");
+    }
     running.stop().await;
 }

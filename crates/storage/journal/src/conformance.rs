@@ -40,6 +40,7 @@ pub async fn run<F: Factory>(factory: &mut F) {
     inbox::the_tail_can_be_followed(factory).await;
     inbox::accepted_survives_reopen(factory).await;
     retention::the_newest_snapshot_wins(factory).await;
+    retention::tables_come_back_where_snapshots_carry_them(factory).await;
     retention::trimmed_reads_say_so(factory).await;
     retention::trimming_is_bounded_by_the_tail(factory).await;
     retention::room_is_known(factory).await;

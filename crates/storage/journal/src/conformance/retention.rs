@@ -1,5 +1,9 @@
 //! Promises about snapshots, trimming and room.
 
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use types::Seq;
 
 use super::{ALL, Factory, ONE, OTHER, assert_counted, batch, bytes, inbox_read_all, read_all, record};
@@ -26,6 +30,37 @@ pub async fn the_newest_snapshot_wins<F: Factory>(factory: &mut F) {
     for partition in ALL {
         assert_eq!(journal.snapshot_get(partition).await, Ok(Some(snapshot(11, ""))), "the newest position");
     }
+}
+
+/// A journal that claims to store tables with snapshots returns them, also after a restart.
+pub async fn tables_come_back_where_snapshots_carry_them<F: Factory>(factory: &mut F) {
+    let mut journal = factory.open().await;
+    if !journal.capabilities().snapshots_carry_tables {
+        return;
+    }
+    let (stored, copied) = (directory(), directory());
+    fs::write(stored.join("1.table"), "rows").expect("written");
+    let epoch = journal.claim(ONE).await.expect("claimed").epoch;
+    journal.append(ONE, epoch, Seq(0), bytes("event")).await.expect("appended");
+    journal.tables_put(ONE, epoch, Seq(1), stored.clone()).await.expect("stored");
+    let snapshot = Snapshot { through: Seq(1), bytes: bytes("one") };
+    journal.snapshot_put(ONE, epoch, snapshot).await.expect("stored");
+    journal = factory.reopen(journal).await;
+    journal.tables_get(ONE, Seq(1), copied.clone()).await.expect("copied");
+    let rows = fs::read(copied.join("1.table")).expect("the table came back");
+    assert_eq!(rows, b"rows");
+    for directory in [stored, copied] {
+        fs::remove_dir_all(directory).expect("removed");
+    }
+}
+
+/// An empty directory.
+fn directory() -> PathBuf {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("sortie-conformance-{}-{number}", std::process::id()));
+    fs::create_dir_all(&path).expect("created");
+    path
 }
 
 pub async fn trimmed_reads_say_so<F: Factory>(factory: &mut F) {

@@ -44,6 +44,13 @@ fn every_route_is_found_at_its_path_with_its_scope_and_access() {
 }
 
 #[test]
+fn only_probes_and_the_document_answer_everybody() {
+    let open = all().filter(|route| route.access == RouteAccess::Open);
+    let open: Vec<&str> = open.map(|route| route.path).collect();
+    assert_eq!(open, ["/livez", "/readyz", "/openapi.json"]);
+}
+
+#[test]
 fn a_scope_names_a_parameter_of_its_path() {
     for route in all() {
         let (RouteScope::Collection(name) | RouteScope::Queue(name) | RouteScope::Run(name)) = route.scope
