@@ -90,8 +90,8 @@ async function bulkUnderWay(sortie) {
 }
 
 async function deadLetter(sortie) {
-  const { items } = await call(sortie, "GET", "/v1/queues/orders/messages?shelf=dead");
-  return `/ui/queues/orders?shelf=dead&message=${items[0].sequence_number}`;
+  const { items } = await call(sortie, "GET", "/v1/queues/orders/messages?sub_queue=dead");
+  return `/ui/queues/orders?sub_queue=dead&message=${items[0].sequence_number}`;
 }
 
 /** Every page, by a name for its picture. */

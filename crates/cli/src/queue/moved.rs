@@ -49,7 +49,7 @@ impl Purge {
 }
 
 fn portion(max: Option<u32>, sub_queue: Option<&str>) -> Value {
-    let fields = [("max", max.map(Value::from)), ("shelf", sub_queue.map(Value::from))];
+    let fields = [("max", max.map(Value::from)), ("sub_queue", sub_queue.map(Value::from))];
     let said = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(said.collect::<Map<_, _>>())
 }

@@ -37,7 +37,7 @@ impl Peek {
 
     async fn show(&self, session: &mut Session) -> anyhow::Result<()> {
         let parameters = [
-            ("shelf", self.dead.then(|| "dead".to_owned())),
+            ("sub_queue", self.dead.then(|| "dead".to_owned())),
             ("from", self.from.map(|number| number.to_string())),
             ("limit", Some(self.limit.to_string())),
         ];

@@ -19,31 +19,19 @@ mod time;
 mod workflow;
 
 pub use api_types_derive::ApiSchema;
-pub use bulk::{
-    BulkAction, BulkCount, BulkFailed, BulkFailure, BulkList, BulkPreview, BulkRequest, BulkSample,
-    BulkSelect, BulkSkipped, BulkState, BulkView,
-};
-pub use call::{CallView, HeaderView, HttpView, SentMessageView, SentView};
-pub use cluster::{ClusterView, HoldingView, InstanceView};
-pub use message::{ReceivedMessage, ReceivedProperties, SentMessage, SentProperties};
-pub use overview::{
-    BacklogView, FiringView, FiringsView, LatencyView, OverviewView, PartitionCounts, RatesView, RegionBrief,
-    SeriesView,
-};
-pub use partition::{ByHandView, Limits, PartitionView, ServiceRequest, ServiceView};
-pub use problem::{FieldError, Problem};
-pub use queue::{
-    CountsView, DeadView, FilterView, MessagePage, MessageView, Moved, NamePage, QueueView, TopicView,
-};
-pub use region::{
-    CheckView, DrillRequest, DrillView, LeasesView, MirrorView, PromoteRequest, PromotedView, RegionView,
-    SideView, StreamTailView, TailRequestView, TailView,
-};
-pub use run::{
-    AcceptedRun, BatchAnswer, DecisionRequest, MomentView, RunDetail, RunPage, RunSummary, StepView,
-};
+// What a module makes public is a part of the API: a type is declared there, and nowhere again.
+pub use bulk::*;
+pub use call::*;
+pub use cluster::*;
+pub use message::*;
+pub use overview::*;
+pub use partition::*;
+pub use problem::*;
+pub use queue::*;
+pub use region::*;
+pub use run::*;
 pub use schema::{ApiObject, ApiSchema, Components, ObjectSchema, nullable, words};
-pub use settings::{SettingView, SettingsView, TokenView};
+pub use settings::*;
 pub use time::Time;
 pub use types::DecisionKind;
-pub use workflow::{AppliedView, StepOutline, WorkflowList, WorkflowView};
+pub use workflow::*;

@@ -258,7 +258,7 @@ pub(crate) fn sub_queue(text: &str) -> Result<SubQueue, ApiError> {
     match text {
         "main" => Ok(SubQueue::Main),
         "dead" => Ok(SubQueue::Dead),
-        _ => Err(ApiError::BadRequest(format!("shelf: '{}' is not main or dead", short(text)))),
+        _ => Err(ApiError::BadRequest(format!("sub_queue: '{}' is not main or dead", short(text)))),
     }
 }
 
@@ -268,9 +268,9 @@ fn portion(body: &Value, with_sub_queue: bool) -> Result<(usize, SubQueue), ApiE
     for (name, value) in fields(body)? {
         match name.as_str() {
             "max" => max = usize::try_from(number(name, value, 1, u32::MAX.into())?).unwrap_or(usize::MAX),
-            "shelf" if with_sub_queue => on = sub_queue(value.as_str().unwrap_or_default())?,
+            "sub_queue" if with_sub_queue => on = sub_queue(value.as_str().unwrap_or_default())?,
             _ => {
-                let known = if with_sub_queue { "max and shelf are" } else { "max is" };
+                let known = if with_sub_queue { "max and sub_queue are" } else { "max is" };
                 return Err(bad(&short(name), &format!("not a field here; {known}")));
             }
         }

@@ -42,7 +42,7 @@ async fn a_message_whose_body_names_a_used_id_is_parked_whoever_holds_its_run() 
         let run = world.wait_for(2, &format!("/v1/runs/{id}-fresh"), completed).await;
         assert_eq!(run["workflow"], "named");
     }
-    let dead = world.get(2, "/v1/queues/incoming/messages?shelf=dead").await.expect(200).json();
+    let dead = world.get(2, "/v1/queues/incoming/messages?sub_queue=dead").await.expect(200).json();
     assert!(
         dead["items"][0]["dead"]["description"].as_str().unwrap().contains("exists with another body"),
         "{dead}"

@@ -17,10 +17,10 @@ steps:
   pack:
     call: {{ service: parcels, method: PUT, path: "/pack/${{.run.id}}", query: {{ size: "${{.request.size}}" }}, body: {{ size: "${{.request.size}}" }} }}
     undo: {{ service: parcels, method: DELETE, path: "/pack/${{.run.id}}" }}
-    output: "${{ {{ shelf: 7 }} }}"
+    output: "${{ {{ bay: 7 }} }}"
   send:
     after: [pack]
-    call: {{ service: parcels, method: POST, path: "/409/send", body: {{ shelf: "${{.steps.pack.shelf}}" }} }}
+    call: {{ service: parcels, method: POST, path: "/409/send", body: {{ bay: "${{.steps.pack.bay}}" }} }}
     undo: {{ service: parcels, method: DELETE, path: "/send/${{.run.id}}" }}
 "#
     )

@@ -296,11 +296,11 @@ async fn a_queue_is_made_filled_looked_into_and_emptied() {
     let lock =
         lock.split_once("//").map_or(lock.as_str(), |(_, rest)| &rest[rest.find('/').unwrap()..]).to_owned();
     world.send(Method::POST, &format!("{lock}/deadletter"), &json!({ "reason": "Odd" })).await.expect(200);
-    let dead = world.get("/ui/queues/orders?shelf=dead").await.expect(200).text;
+    let dead = world.get("/ui/queues/orders?sub_queue=dead").await.expect(200).text;
     assert!(dead.contains("Odd"), "{dead}");
     location(world.call(form("/ui/queues/orders/redrive", &fields(&[("max", "1")]))).await);
     assert_eq!(world.get("/v1/queues/orders").await.json()["counts"]["ready"], 1);
-    location(world.call(form("/ui/queues/orders/purge", &fields(&[("shelf", "main")]))).await);
+    location(world.call(form("/ui/queues/orders/purge", &fields(&[("sub_queue", "main")]))).await);
     assert_eq!(world.get("/v1/queues/orders").await.json()["counts"]["ready"], 0);
     location(world.call(form("/ui/queues/orders/delete", &Vec::new())).await);
     world.get("/v1/queues/orders").await.expect(404);

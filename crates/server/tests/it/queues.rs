@@ -253,7 +253,7 @@ async fn dead_letters_are_received_like_any_and_brought_back() {
     let why = json!({ "reason": "NoSuchOrder", "description": "order 5 \u{e5}" });
     bus.post(&format!("{}/deadletter", lock_path(&got)), &why).await.expect(200);
     assert_eq!(bus.counts("queues/q").await["dead"], 2);
-    let dead = bus.get("/v1/queues/q/messages?shelf=dead").await.expect(200).json();
+    let dead = bus.get("/v1/queues/q/messages?sub_queue=dead").await.expect(200).json();
     assert_eq!(dead["items"][0]["dead"]["reason"], "MaxDeliveryCountExceeded");
     assert_eq!(dead["items"][1]["dead"]["description"], "order 5 \u{e5}");
 

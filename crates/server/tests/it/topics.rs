@@ -101,10 +101,10 @@ async fn bad_settings_are_refused_by_name() {
     bus.put("/v1/queues/a%20b", json!({})).await.problem(400);
     assert_eq!(bus.get("/v1/queues").await.expect(200).json(), json!({ "items": [] }));
     bus.queue("q", json!({})).await;
-    for path in ["messages?shelf=x", "messages?limit=0", "messages?limit=257", "messages?colour=red"] {
+    for path in ["messages?sub_queue=x", "messages?limit=0", "messages?limit=257", "messages?colour=red"] {
         bus.get(&format!("/v1/queues/q/{path}")).await.problem(400);
     }
-    for body in [json!({ "max": 0 }), json!({ "shelf": "x" }), json!({ "colour": 1 })] {
+    for body in [json!({ "max": 0 }), json!({ "sub_queue": "x" }), json!({ "colour": 1 })] {
         bus.post("/v1/queues/q/purge", &body).await.problem(400);
     }
 }

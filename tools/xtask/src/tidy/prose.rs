@@ -28,7 +28,7 @@ const METAPHORS: [&str; 10] =
     ["desk", "errand", "passage", "seat", "hands", "keeper", "pulse", "ground", "shelf", "standing"];
 
 /// What an identifier may be in spite of its words: members of JSON and parameters that clients use.
-const NAMES_OF_CLIENTS: [&str; 2] = ["shelf", "standing"];
+const NAMES_OF_CLIENTS: [&str; 1] = ["standing"];
 
 /// What may stand directly before `behind`: then it means lagging.
 const LAGGING: [&str; 21] = [

@@ -201,7 +201,7 @@ fn row(at: &QueueAddress, name: &str, queue: &QueueView) -> Markup {
             td { a href=(at.address()) { (name) } }
             @for count in [ready, locked, scheduled] { td.number { (components::count(count as u64)) } }
             td.number {
-                @if dead > 0 { a href={ (at.address()) "?shelf=dead" } { span.badge.bad { (components::count(dead as u64)) } } }
+                @if dead > 0 { a href={ (at.address()) "?sub_queue=dead" } { span.badge.bad { (components::count(dead as u64)) } } }
                 @else { "0" }
             }
             td.number { (size(bytes)) }

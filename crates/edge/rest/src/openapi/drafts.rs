@@ -33,7 +33,7 @@ described! {
 
     PurgeDraft(c) => object([
         optional("max", integer().minimum(1).maximum(u32::MAX.into()).describe("At most so many; all when absent.")),
-        optional("shelf", of::<SubQueueName>(c)),
+        optional("sub_queue", of::<SubQueueName>(c)),
     ]).closed();
 
     /// Among which messages: `dead` are the dead letters.

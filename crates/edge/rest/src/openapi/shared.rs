@@ -56,7 +56,7 @@ pub(crate) const CURSOR: Parameter =
 pub(crate) const AFTER: Parameter =
     Parameter::query("after", "`next` of the page before.", |_| json!({ "type": "string" })).shared("After");
 pub(crate) const SUB_QUEUE: Parameter =
-    Parameter::query("shelf", "Among which messages: `dead` are the dead letters.", SubQueueName::schema)
+    Parameter::query("sub_queue", "Among which messages: `dead` are the dead letters.", SubQueueName::schema)
         .shared("SubQueue");
 pub(crate) const IF_MATCH: Parameter = Parameter::header(
     "If-Match",

@@ -185,7 +185,7 @@ macro_rules! queue_routes {
                     parameters: &[$($name),+],
                     body: Some(RequestBody {
                         required: false,
-                        content: &[Media::json::<PurgeDraft>().example(|| json!({ "shelf": "dead" }))],
+                        content: &[Media::json::<PurgeDraft>().example(|| json!({ "sub_queue": "dead" }))],
                     }),
                     replies: &[
                         ReplyDoc::json::<Moved>(200, "How many."),
@@ -277,7 +277,7 @@ pub(super) struct PartQuery {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LookQuery {
-    shelf: Option<String>,
+    sub_queue: Option<String>,
     from: Option<u64>,
     limit: Option<usize>,
 }
@@ -301,7 +301,7 @@ fn look(query: LookQuery) -> Result<Look, ApiError> {
     if !(1..=Look::LIMIT_MAX).contains(&limit) {
         return Err(ApiError::BadRequest(format!("limit: {limit} is not 1 to {}", Look::LIMIT_MAX)));
     }
-    let sub_queue = query.shelf.as_deref().map_or(Ok(SubQueue::Main), sub_queue)?;
+    let sub_queue = query.sub_queue.as_deref().map_or(Ok(SubQueue::Main), sub_queue)?;
     Ok(Look { sub_queue, from: query.from.unwrap_or(0), limit })
 }
 

@@ -65,7 +65,7 @@ pub(super) fn list(messages: &[MessageView], address: &str, sub_queue: &str) -> 
                     @if let Some(dead) = &message.dead { " " span.bad { (dead.reason) } }
                 }
                 (one(message, EXCERPT))
-                p { a href={ (address) "?shelf=" (sub_queue) "&message=" (message.sequence_number) } { "Open message" } }
+                p { a href={ (address) "?sub_queue=" (sub_queue) "&message=" (message.sequence_number) } { "Open message" } }
             }
         }
     }

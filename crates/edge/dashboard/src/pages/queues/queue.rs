@@ -39,20 +39,20 @@ fn sub_queue(asked: Option<String>) -> MessageList {
 
 pub(super) async fn show(ctx: &PageContext, at: &QueueAddress) -> Result<Page, PageError> {
     let queue: QueueView = ctx.get(&at.api()).await?;
-    let sub_queue = sub_queue(ctx.query_value("shelf"));
+    let sub_queue = sub_queue(ctx.query_value("sub_queue"));
     let page = Page::new(&at.title(), NavSection::Queues).live("counts", counts(at, &queue));
     if let Some(number) = ctx.query_value("message") {
         return alone(ctx, at, page, sub_queue, &number).await;
     }
     let from = ctx.query_value("from");
     let query = [
-        ("shelf", Some(sub_queue.word().to_owned())),
+        ("sub_queue", Some(sub_queue.word().to_owned())),
         ("from", from.clone()),
         ("limit", Some(ROWS.to_string())),
     ];
     let messages: MessagePage = ctx.get(&place(&format!("{}/messages", at.api()), query)).await?;
     let there = |from: Option<String>| {
-        place(&at.address(), [("shelf", Some(sub_queue.word().to_owned())), ("from", from)])
+        place(&at.address(), [("sub_queue", Some(sub_queue.word().to_owned())), ("from", from)])
     };
     let next = messages.next.map(|next| there(Some(next.to_string())));
     let first = from.is_some().then(|| there(None));
@@ -82,13 +82,13 @@ async fn alone(
     number: &str,
 ) -> Result<Page, PageError> {
     let query = [
-        ("shelf", Some(sub_queue.word().to_owned())),
+        ("sub_queue", Some(sub_queue.word().to_owned())),
         ("from", Some(number.to_owned())),
         ("limit", Some("1".to_owned())),
     ];
     let found: MessagePage = ctx.get(&place(&format!("{}/messages", at.api()), query)).await?;
     let found = found.items.into_iter().find(|message| message.sequence_number.to_string() == number);
-    let back = place(&at.address(), [("shelf", Some(sub_queue.word().to_owned()))]);
+    let back = place(&at.address(), [("sub_queue", Some(sub_queue.word().to_owned()))]);
     Ok(page.part(html! {
         h2 { "Message #" (number) }
         @match &found {
@@ -103,7 +103,7 @@ fn counts(at: &QueueAddress, queue: &QueueView) -> Markup {
     let counts = &queue.counts;
     let number = |count: usize| html! { span.figure { (components::count(count as u64)) } };
     let dead = html! {
-        @if counts.dead > 0 { a.figure.bad href={ (at.address()) "?shelf=dead" } { (components::count(counts.dead as u64)) } }
+        @if counts.dead > 0 { a.figure.bad href={ (at.address()) "?sub_queue=dead" } { (components::count(counts.dead as u64)) } }
         @else { (number(0)) }
     };
     html! {
@@ -122,7 +122,7 @@ fn tabs(at: &QueueAddress, sub_queue: MessageList, queue: &QueueView) -> Markup 
     let main = queue.counts.ready + queue.counts.locked + queue.counts.scheduled;
     let tab = |own: MessageList, name: &str, count: usize| {
         html! {
-            a href=(place(&at.address(), [("shelf", Some(own.word().to_owned()))]))
+            a href=(place(&at.address(), [("sub_queue", Some(own.word().to_owned()))]))
                 aria-current=[(own == sub_queue).then_some("page")] { (name) " (" (components::count(count as u64)) ")" }
         }
     };
@@ -168,12 +168,12 @@ fn actions(at: &QueueAddress) -> Markup {
                         input #max name="max" inputmode="numeric" size="6" placeholder="all" title="Leave empty for all";
                         button type="submit" { "Redrive" }
                     }
-                    (components::button(&purge_at, "Purge dead letters", Some(&purge_dead), &[("shelf", "dead")]))
+                    (components::button(&purge_at, "Purge dead letters", Some(&purge_dead), &[("sub_queue", "dead")]))
                 }
             }
             div role="group" aria-labelledby="live-messages" {
                 span #live-messages.name { "Messages" }
-                div.actions { (components::button(&purge_at, "Purge messages", Some(&purge), &[("shelf", "main")])) }
+                div.actions { (components::button(&purge_at, "Purge messages", Some(&purge), &[("sub_queue", "main")])) }
             }
             div role="group" aria-labelledby="whole" {
                 span #whole.name { (heading) }
@@ -229,9 +229,9 @@ pub(super) async fn act(ctx: &PageContext, at: &QueueAddress, what: &str) -> Res
             Ok(done(format!("Moved {moved} dead letters back.")))
         }
         ("purge", _) => {
-            let sub_queue = sub_queue(ctx.field("shelf"));
-            let moved = moved(ctx, at, "purge", &json!({ "shelf": sub_queue.word() })).await?;
-            let to = place(&at.address(), [("shelf", Some(sub_queue.word().to_owned()))]);
+            let sub_queue = sub_queue(ctx.field("sub_queue"));
+            let moved = moved(ctx, at, "purge", &json!({ "sub_queue": sub_queue.word() })).await?;
+            let to = place(&at.address(), [("sub_queue", Some(sub_queue.word().to_owned()))]);
             Ok(FormOutcome::Done { to, message: format!("Deleted {moved} messages.") })
         }
         ("delete", _) => {

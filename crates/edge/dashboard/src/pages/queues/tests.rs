@@ -33,7 +33,7 @@ fn message(more: serde_json::Value) -> MessageView {
 fn a_queue_is_one_row_and_its_name_stays_text() {
     let shown = queue_table(&[queue()]).into_string();
     assert!(!shown.contains("<script>"), "{shown}");
-    for part in ["1,234", "2.4 MiB", "shelf=dead", "lock 30s; TTL 1h; sessions"] {
+    for part in ["1,234", "2.4 MiB", "sub_queue=dead", "lock 30s; TTL 1h; sessions"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let long = settings::queue_in_words(&queue());
