@@ -12,6 +12,7 @@ mod parked;
 mod pending_call;
 pub mod queue;
 pub mod recurrence;
+mod retry;
 mod run;
 mod settle;
 mod state;
