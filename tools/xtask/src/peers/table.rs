@@ -210,7 +210,7 @@ mod tests {
             |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
             | One | 1,234 | 1.2 | 1,234 | - | - | - | 1,234 | 500 | 1.2 | 1,234 |
 
-            - One 1.2: synced. by hand. Workflows: 32 at once. Ingest with 9 under way: 7/s, p50 1.2 ms, p99 1,234 ms. No ingest: takes nothing in.
+            - One 1.2: synced. by hand. Workflows: 32 at once. Ingest with 9 in flight: 7/s, p50 1.2 ms, p99 1,234 ms. No ingest: takes nothing in.
         "#]]
         .assert_eq(&markdown(&[row()]));
     }
