@@ -112,7 +112,7 @@ fn is_time(word: &str) -> bool {
     matches!(shape(word.trim_end_matches([',', ';', ')'])).as_str(), "dd:dd:dd" | "dd:dd:dd.ddd")
 }
 
-/// `7ms` or `1.20s`. A whole number of seconds is no such duration: it is a setting.
+/// `7ms` or `1.20s`. A whole number of seconds is not a duration here but a setting.
 fn is_duration(word: &str) -> bool {
     let word = word.trim_start_matches('(');
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
