@@ -39,6 +39,10 @@ impl Events {
             Err(ReadError::Damaged { .. }) if self.forget_places() => {
                 self.read_from(wire, from, bytes_max).await
             }
+            // Only claims were deleted between a remembered position and the frame.
+            Err(ReadError::Trimmed { first, .. }) if first <= from && self.forget_places() => {
+                self.read_from(wire, from, bytes_max).await
+            }
             answer => answer,
         }
     }

@@ -64,6 +64,24 @@ async fn reopen(settings: &Settings, client: &NatsWire) {
     }
 }
 
+#[tokio::test]
+async fn a_reader_goes_on_after_the_claims_that_it_had_not_read_were_trimmed() {
+    let settings = settings(shared());
+    let (owner, reader) = (open(&settings).await, open(&settings).await);
+    let claim = owner.claim(ONE).await.unwrap();
+    owner.append(ONE, claim.epoch, Seq(0), bytes("a")).await.unwrap();
+    assert_eq!(frames(&reader, ONE).await, ["a"]);
+
+    owner.claim(ONE).await.unwrap();
+    owner.claim(ONE).await.unwrap();
+    let claim = owner.claim(ONE).await.unwrap();
+    owner.trim(ONE, claim.epoch, Seq(2), Seq(1)).await.unwrap();
+    assert_eq!(reader.read(ONE, Seq(2), 1024).await.unwrap(), [], "the next frame is not there yet");
+    owner.append(ONE, claim.epoch, Seq(1), bytes("b")).await.unwrap();
+    let read = reader.read(ONE, Seq(2), 1024).await.unwrap();
+    assert_eq!(read.iter().map(|record| record.seq).collect::<Vec<_>>(), [Seq(2)]);
+}
+
 // guards: 64
 #[tokio::test]
 async fn an_owner_whose_region_was_reopened_trims_nothing() {
